@@ -1,0 +1,167 @@
+package lockowner
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/actorlock/actorlock/lease"
+)
+
+// patience bounds one command of an owner. A client that hangs longer counts
+// as one that failed; what its command did is found out later.
+const patience = 3 * time.Second
+
+// acquisition is the state of getting the lease: one value for all its attempts.
+type acquisition struct {
+	value     string
+	unsure    bool         // the outcome of an attempt is not known
+	over      *atomic.Bool // the value is no longer wanted; shared with late replies
+	asked     lease.Acquisition
+	sent      time.Time     // last attempt
+	owed      bool          // a due time has come since then
+	gap       time.Duration // shortest delay among those whose due time has come
+	hinted    bool          // the key may have become free since then
+	expires   time.Time     // when the holder's key does, as last seen; asked once
+	notBefore time.Time     // standing back: no attempt before this
+	last      sighting
+}
+
+// sighting is what the last attempt saw.
+type sighting struct {
+	any    bool
+	holder string
+	ttl    time.Duration
+	err    error
+}
+
+func (s sighting) verdict() error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case !s.any:
+		return lease.ErrNoReply
+	}
+	return lease.ErrHeld
+}
+
+// owe notes that a caller's due time has come.
+func (a *acquisition) owe(w *waiter) {
+	if !a.owed || w.budget.delay < a.gap {
+		a.gap = w.budget.delay
+	}
+	a.owed = true
+}
+
+// nextAttempt is when the store should be asked next, the zero time for not
+// before something happens. Many callers ask no more often than one would: a
+// due time soon after a command waits until nine tenths of the delay have passed.
+func (o *owner) nextAttempt() time.Time {
+	a := &o.acquisition
+	var at time.Time
+	if a.owed {
+		at = a.sent
+		if o.queue.len() > 1 {
+			at = a.sent.Add(a.gap - a.gap/10)
+		}
+		if at.IsZero() {
+			at = time.Unix(0, 0) // nothing was sent yet: now
+		}
+	}
+	if a.hinted {
+		at = sooner(at, a.sent.Add(spacing))
+	}
+	at = sooner(at, a.expires)
+	if !at.IsZero() && at.Before(a.notBefore) {
+		at = a.notBefore
+	}
+	return at
+}
+
+// attempt asks the store for the key on behalf of the head of the queue.
+func (o *owner) attempt(now time.Time) {
+	head := o.queue.head()
+	if o.value == "" {
+		o.value, o.unsure, o.over = lease.NewValue(o.cfg.Node), false, new(atomic.Bool)
+	}
+	o.asked = lease.Acquisition{
+		Key: o.storeKey, Value: o.value, TTL: head.Ask.TTL, Fence: head.Ask.Fencing,
+		Origin: o.cfg.Origin,
+	}
+	if !head.budget.spent() {
+		o.asked.Mark = max(2*head.budget.delay, 10*time.Millisecond)
+	}
+	o.sent, o.owed, o.hinted, o.expires = now, false, false, time.Time{}
+	o.state = acquiring
+	o.flight++
+	o.try(o.flight, o.asked, o.over)
+}
+
+func (o *owner) try(flight int, a lease.Acquisition, over *atomic.Bool) {
+	cfg := o.cfg
+	a.Late = func() {
+		if over.Load() {
+			discard(cfg, a.Key, a.Value)
+		}
+	}
+	o.io(patience, func(ctx context.Context) any {
+		sent := time.Now()
+		got, err := cfg.Store.Acquire(ctx, a)
+		return &tried{flight: flight, sent: sent, asked: a, attempt: got, err: err}
+	}, func(err error) any {
+		return &tried{flight: flight, asked: a, err: err}
+	})
+}
+
+// tried deals with the outcome of an attempt.
+func (o *owner) tried(m *tried, now time.Time) {
+	if m.flight != o.flight || o.state != acquiring {
+		if m.attempt.Acquired {
+			o.cfg.Work.Go(func() { discard(o.cfg, m.asked.Key, m.asked.Value) }, func(error) {})
+		}
+		return
+	}
+	o.state = waiting
+	if o.closing {
+		o.unsure = o.unsure || m.attempt.Acquired || (m.err != nil && lease.KindOf(m.err) == lease.Unknown)
+		return
+	}
+	switch {
+	case m.err != nil:
+		o.unsure = o.unsure || lease.KindOf(m.err) == lease.Unknown
+		o.last = sighting{any: true, err: m.err}
+		if lease.KindOf(m.err) == lease.Permanent {
+			o.refuseAll(now, nil, everyone)
+		}
+	case !m.attempt.Acquired:
+		o.last = sighting{any: true, holder: m.attempt.Holder, ttl: m.attempt.TTL}
+		if m.attempt.TTL > 0 {
+			o.expires = now.Add(m.attempt.TTL + spacing)
+		}
+	case !lease.DeadlineOf(m.sent, o.asked.TTL).After(now):
+		o.last = sighting{any: true, err: lease.ErrLeaseExpired}
+		o.abandon()
+	default:
+		o.begin(m, now)
+		return
+	}
+	o.refuseSpent(now)
+}
+
+// abandon gives up the acquisition, and releases what it may have got.
+func (o *owner) abandon() {
+	r := lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin}
+	o.send(r)
+}
+
+// discard deletes a lease that nobody holds. Its outcome changes nothing: what
+// it does not reach ends with its TTL.
+func discard(cfg *Config, key, value string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cfg.Context), patience)
+	defer cancel()
+	cfg.Store.Release(ctx, []lease.Release{{Key: key, Value: value, Origin: cfg.Origin}}, func(_ int, err error) {
+		if err != nil && !lease.IsLoss(err) {
+			cfg.Log.Warn("actorlock: a lease that nobody holds was left to expire", "key", key, "error", err)
+		}
+	})
+}

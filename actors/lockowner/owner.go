@@ -1,0 +1,227 @@
+package lockowner
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/actorlock/actorlock/actors/internal/tree"
+	"github.com/actorlock/actorlock/actors/renewer"
+	"github.com/actorlock/actorlock/lease"
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Config is what the owners of a node share.
+type Config struct {
+	System    *actor.ActorSystem
+	Store     lease.Store
+	Node      string        // readable id, in lock values
+	Origin    string        // random id of the manager, in marks and wake-ups
+	Prefix    string        // before every key in the store
+	PollerGap time.Duration // left free after each turn; 0: none
+	Log       *slog.Logger
+	Work      *tree.Work
+	Renewer   *actor.PID
+	Context   context.Context // of all commands; ends when the node gives up on them
+}
+
+// Props makes an owner. Which key it owns it learns from its first Acquire.
+func Props(cfg *Config) *actor.Props {
+	return tree.Props(cfg.Log, func() actor.Actor { return &owner{cfg: cfg} })
+}
+
+type state int
+
+const (
+	idle state = iota
+	acquiring
+	waiting
+	held
+	passing
+	releasing
+	closed
+)
+
+type owner struct {
+	cfg      *Config
+	c        actor.Context // valid in Receive only
+	self     *actor.PID
+	key      string // the caller's
+	storeKey string
+	state    state
+	closing  bool
+	seen     int // routed messages received
+	reported int // the last count reported with Idle
+	flight   int // number of the command in flight; results of others are stale
+
+	queue queue
+	spent []*waiter // in the queue, with no attempt left
+	timer *tree.Timer
+	acquisition
+	watch
+
+	tenure  *tenure // the lease while it is ours
+	hold    *Hold
+	holder  *waiter
+	leaving *waiter   // has settled, and waits for what the store says
+	turn    time.Time // when this turn of hand-overs began
+}
+
+// Receive implements actor.Actor.
+func (o *owner) Receive(c actor.Context) {
+	o.c = c
+	now := time.Now()
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		o.self = c.Self()
+		o.timer = tree.NewTimer(o.cfg.System, o.self, &tick{})
+		return
+	case *actor.Stopping:
+		o.shut(now)
+		return
+	case *Acquire:
+		o.seen++
+		o.enqueue(m, now)
+	case *Cancel:
+		o.seen++
+		o.leave(&m.Acquire.waiter, now)
+	case *Inspect:
+		o.seen++
+		o.inspect(m)
+	case *Release:
+		o.settle(m.Hold, now)
+	case *renewer.Lost:
+		o.lost(m.Renewal, m.Err, now)
+	case *tried:
+		o.tried(m, now)
+	case *checked:
+		o.checked(m, now)
+	case *released:
+		o.released(m, now)
+	case *woken:
+		o.woken(m)
+	case *tick:
+		o.timer.Fired()
+	case *Drain:
+		o.drain(now)
+	case *Close:
+		o.close(now)
+	case *actor.Terminated:
+		o.gone(m.Who, now)
+	default:
+		return
+	}
+	o.step(now)
+}
+
+// step does what has become due: it spends budgets, starts an attempt, rests.
+func (o *owner) step(now time.Time) {
+	if o.closing {
+		o.surrender()
+		return
+	}
+	o.spend(now)
+	if o.state == idle || o.state == waiting {
+		switch {
+		case o.queue.empty() && o.unsure:
+			o.abandon()
+		case o.queue.empty():
+			o.rest()
+		default:
+			o.state = waiting
+			if at := o.nextAttempt(); !at.IsZero() && !at.After(now) {
+				o.attempt(now)
+			}
+		}
+	}
+	if o.state != acquiring {
+		o.refuseSpent(now)
+		if o.state == waiting && o.queue.empty() {
+			o.step(now)
+			return
+		}
+	}
+	// Once there is a reason to watch, as long as anybody waits.
+	o.watchIf(!o.queue.empty() && (o.state == waiting || o.watching()))
+	o.timer.Set(o.nextEvent())
+	if o.state == idle && o.seen != o.reported {
+		o.reported = o.seen
+		o.c.Send(o.c.Parent(), &Idle{Owner: o.self, Key: o.key, Seen: o.seen})
+	}
+}
+
+// rest forgets all that was known of the key.
+func (o *owner) rest() {
+	o.state = idle
+	o.acquisition = acquisition{}
+}
+
+// nextEvent is when step has something to do without a message.
+func (o *owner) nextEvent() time.Time {
+	var at time.Time
+	if w := o.queue.first(); w != nil {
+		at = w.next
+	}
+	if o.state == waiting {
+		at = sooner(at, o.nextAttempt())
+	}
+	return at
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+// io runs do outside Receive with a context that lasts for limit, and sends the
+// owner the message that do returns. failed makes it when do panics.
+func (o *owner) io(limit time.Duration, do func(ctx context.Context) any, failed func(error) any) {
+	self, cfg := o.self, o.cfg
+	cfg.Work.Go(func() {
+		ctx, cancel := context.WithTimeout(cfg.Context, limit)
+		defer cancel()
+		cfg.System.Root.Send(self, do(ctx))
+	}, func(err error) {
+		cfg.System.Root.Send(self, failed(err))
+	})
+}
+
+// answer sends a caller what it waits for.
+func (o *owner) answer(w *waiter, msg any) {
+	w.answered = true
+	switch {
+	case w.Reply != nil:
+		select {
+		case w.Reply <- msg:
+		default:
+			o.cfg.Log.Error("actorlock: no room for an answer in the reply channel", "key", w.Key, "answer", fmt.Sprintf("%T", msg))
+		}
+	case w.sender != nil:
+		o.cfg.System.Root.Send(w.sender, msg)
+	}
+}
+
+func (o *owner) inspect(m *Inspect) {
+	r := &Inspected{}
+	if m.Key == o.key {
+		r.Waiters = o.queue.len()
+		if o.hold != nil {
+			r.Token = o.hold.lease.Token
+		}
+	}
+	select {
+	case m.Reply <- r:
+	default:
+	}
+}
+
+// remaining is what is left of our own lease, for errors; never below 1 ms, as
+// 0 stands for unknown.
+func (o *owner) remaining(now time.Time) time.Duration {
+	return max(o.tenure.term.Remaining(now), time.Millisecond)
+}
+
+var _ tree.Failer = (*owner)(nil)

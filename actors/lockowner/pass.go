@@ -1,0 +1,189 @@
+package lockowner
+
+import (
+	"context"
+	"time"
+
+	"github.com/actorlock/actorlock/lease"
+)
+
+const (
+	// turnLength bounds consecutive hand-overs while other nodes wait.
+	turnLength = 50 * time.Millisecond
+	// standBack is how long a node then leaves the key to the others.
+	standBack = 5 * time.Millisecond
+)
+
+// errand is what a hand-over needs from the store first. The zero value: nothing.
+type errand struct {
+	check  bool          // whether other nodes wait
+	tokens int           // to reserve
+	ttl    time.Duration // to set
+}
+
+// settle ends a hold whose callback has settled.
+func (o *owner) settle(h *Hold, now time.Time) {
+	if h == nil || o.hold != h {
+		return // lost before, and answered then
+	}
+	h.end(lease.ErrReleased)
+	o.leaving, o.hold, o.holder = o.holder, nil, nil
+	o.onward(now, false)
+}
+
+// onward gives a lease that nobody holds to the next caller, or releases it.
+// fresh: it has just been acquired, so that this is no hand-over.
+func (o *owner) onward(now time.Time, fresh bool) {
+	w := o.queue.head()
+	if w == nil {
+		o.release()
+		return
+	}
+	t := o.tenure
+	if !fresh && !o.mayPass(w, now) {
+		o.release()
+		return
+	}
+	var e errand
+	if !fresh && now.Sub(o.turn) >= turnLength {
+		e.check = true
+		o.run(e)
+		return
+	}
+	if w.Ask.Fencing && !t.tokens.left() {
+		if t.tokens.foreign {
+			o.release()
+			return
+		}
+		e.tokens = t.tokens.nextBlock()
+	}
+	if fresh && w.Ask.TTL == t.ttl && e == (errand{}) {
+		o.adopt(w)
+		o.grant()
+		return
+	}
+	if !lease.Passable(t.term.Remaining(now), w.Ask.TTL) {
+		e.ttl = w.Ask.TTL
+	}
+	if e == (errand{}) {
+		o.adopt(w)
+		o.reply()
+		o.grant()
+		return
+	}
+	// An extension that is still on its way could undo another TTL.
+	if e.ttl > 0 && !o.untrack() && e.ttl != t.ttl {
+		o.release()
+		return
+	}
+	o.run(e)
+}
+
+// mayPass says whether the lease may go to w without the store's knowing.
+func (o *owner) mayPass(w *waiter, now time.Time) bool {
+	t := o.tenure
+	switch {
+	case !w.Ask.HandOver || (o.leaving != nil && !o.leaving.Ask.HandOver):
+		return false
+	case t.term.Expired(now), now.Sub(t.term.Confirmed()) > t.ttl/3:
+		return false // a theft would go unnoticed for too long
+	case o.cfg.PollerGap > 0 && now.Sub(o.turn) >= turnLength:
+		o.notBefore = now.Add(o.cfg.PollerGap)
+		return false
+	}
+	return true
+}
+
+// adopt makes the tenure that of its next holder.
+func (o *owner) adopt(w *waiter) {
+	t := o.tenure
+	if t.ttl == w.Ask.TTL && t.policy == w.Ask.Policy && !t.renewal.Halted() {
+		return
+	}
+	o.untrack()
+	t.ttl, t.policy = w.Ask.TTL, w.Ask.Policy
+	o.track()
+}
+
+// reply tells the last holder that all is well.
+func (o *owner) reply() {
+	if w := o.leaving; w != nil {
+		o.leaving = nil
+		o.answer(w, &Released{})
+		o.unwatchSender(w.sender)
+	}
+}
+
+// run sends a hand-over's errand to the store.
+func (o *owner) run(e errand) {
+	t, cfg, key := o.tenure, o.cfg, o.storeKey
+	if e.check {
+		o.reply() // its answer says nothing about the lease
+	}
+	o.state = passing
+	o.flight++
+	flight := o.flight
+	limit := min(patience, max(time.Until(t.term.Deadline()), spacing))
+	o.io(limit, func(ctx context.Context) any {
+		m := &checked{flight: flight, errand: e, sent: time.Now()}
+		switch {
+		case e.check:
+			var contended bool
+			contended, m.err = cfg.Store.Contended(ctx, key, cfg.Origin)
+			m.contended = contended || m.err != nil
+		case e.tokens > 0:
+			m.first, m.err = cfg.Store.Reserve(ctx, lease.Reservation{Key: key, Value: t.value, Tokens: e.tokens, TTL: e.ttl})
+		default:
+			cfg.Store.Extend(ctx, []lease.Extension{{Key: key, Value: t.value, TTL: e.ttl}}, func(_ int, err error) { m.err = err })
+		}
+		return m
+	}, func(err error) any {
+		return &checked{flight: flight, errand: e, err: err, contended: true}
+	})
+}
+
+// checked goes on with a hand-over when its errand has been run.
+func (o *owner) checked(m *checked, now time.Time) {
+	if m.flight != o.flight || o.state != passing {
+		return
+	}
+	t := o.tenure
+	err := m.err
+	if t.lost != nil && !lease.IsLoss(err) {
+		err = t.lost
+	}
+	switch {
+	case lease.IsLoss(err):
+		o.replyLost(err)
+		o.drop()
+		return
+	case m.errand.check && m.contended:
+		o.notBefore = now.Add(standBack)
+		o.release()
+		return
+	case err != nil && !m.errand.check, o.closing, t.lost != nil:
+		o.release()
+		return
+	case m.errand.check:
+		o.turn = now
+	case m.errand.ttl > 0 && !t.term.Confirm(m.sent, now, m.errand.ttl):
+		o.release()
+		return
+	}
+	if m.errand.tokens > 0 {
+		t.tokens.add(m.first, m.errand.tokens)
+	}
+	if m.errand.ttl > 0 {
+		t.ttl = m.errand.ttl
+	}
+	o.onward(now, o.leaving == nil)
+}
+
+// replyLost tells the last holder that the store found the lease lost.
+func (o *owner) replyLost(err error) {
+	if w := o.leaving; w != nil {
+		o.leaving = nil
+		o.answer(w, &Lost{Err: &lease.LockLostError{Key: w.Key, Err: err}})
+		o.unwatchSender(w.sender)
+	}
+}

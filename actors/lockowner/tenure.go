@@ -1,0 +1,150 @@
+package lockowner
+
+import (
+	"time"
+
+	"github.com/actorlock/actorlock/actors/renewer"
+	"github.com/actorlock/actorlock/lease"
+)
+
+// tenure is the lease while it is this node's: from the acquire to the release
+// or the loss, whoever of the node's callers holds it.
+type tenure struct {
+	value   string
+	ttl     time.Duration // as the holder asked for it
+	policy  lease.Policy
+	term    *lease.Term
+	renewal *renewer.Renewal
+	tokens  tokens
+	lost    error // the renewer's word, while a hand-over was being arranged
+}
+
+// tokens is a supply of fencing tokens: the one that came with the lease, then
+// blocks reserved for hand-overs.
+type tokens struct {
+	fresh   uint64 // minted with the lease and not handed out yet
+	next    uint64 // of the block
+	last    uint64 // of the block
+	size    int    // of the last block
+	foreign bool   // none can be reserved
+}
+
+// A block is small, so that what a crash leaves unused is soon overtaken by the
+// clock, and grows with use, so that a hot key asks for one rarely.
+const (
+	firstBlock = 64
+	maxBlock   = 2048
+)
+
+func (t *tokens) left() bool { return t.fresh > 0 || (t.next > 0 && t.next <= t.last) }
+
+// take hands out the next token. It is called only when one is left.
+func (t *tokens) take() uint64 {
+	if f := t.fresh; f > 0 {
+		t.fresh = 0
+		return f
+	}
+	t.next++
+	return t.next - 1
+}
+
+// nextBlock is the size of the next block to reserve.
+func (t *tokens) nextBlock() int { return max(firstBlock, min(2*t.size, maxBlock)) }
+
+func (t *tokens) add(first uint64, size int) {
+	t.next, t.last, t.size = first, first+uint64(size)-1, size
+}
+
+// unused is what goes back with the release: the last token handed out and the
+// last reserved, or zeros.
+func (t *tokens) unused() (used, reserved uint64) {
+	if t.next == 0 || t.next > t.last {
+		return 0, 0
+	}
+	return t.next - 1, t.last
+}
+
+// begin takes possession of the lease that an attempt has got.
+func (o *owner) begin(m *tried, now time.Time) {
+	t := &tenure{value: o.value, ttl: o.asked.TTL, term: lease.NewTerm(m.sent, o.asked.TTL)}
+	t.tokens.fresh, t.tokens.foreign = m.attempt.Token, m.attempt.ForeignKey
+	o.tenure, o.unsure, o.turn, o.last = t, false, now, sighting{}
+	if w := o.queue.head(); w != nil {
+		t.policy = w.Ask.Policy
+	}
+	o.track()
+	o.onward(now, true)
+}
+
+// track has the renewer extend the lease as the tenure says from now on.
+func (o *owner) track() {
+	t := o.tenure
+	t.renewal = &renewer.Renewal{
+		Key: o.storeKey, Value: t.value, TTL: t.ttl, Policy: t.policy, Term: t.term, Owner: o.self,
+	}
+	o.c.Send(o.cfg.Renewer, &renewer.Track{Renewal: t.renewal})
+}
+
+// untrack has it left alone. It reports whether no extension is on its way.
+func (o *owner) untrack() (quiet bool) {
+	quiet = o.tenure.renewal.Halt()
+	o.c.Send(o.cfg.Renewer, &renewer.Untrack{Renewal: o.tenure.renewal})
+	return quiet
+}
+
+// grant gives the lease to the head of the queue.
+func (o *owner) grant() {
+	w := o.queue.head()
+	o.queue.remove(w)
+	t := o.tenure
+	h := &Hold{
+		lease:  lease.Lease{Key: w.Key, Node: o.cfg.Node},
+		origin: o.cfg.Origin, storeKey: o.storeKey, value: t.value, term: t.term, owner: o.self,
+	}
+	if w.Ask.Fencing && t.tokens.left() {
+		h.lease.Token = t.tokens.take()
+	}
+	o.state, o.hold, o.holder = held, h, w
+	o.answer(w, &Granted{Hold: h})
+}
+
+// lost deals with the renewer's word that the lease is lost: whoever holds it is
+// told at once, and the key is an ordinary one again.
+func (o *owner) lost(r *renewer.Renewal, err error, now time.Time) {
+	t := o.tenure
+	if t == nil || t.renewal != r {
+		return // released meanwhile
+	}
+	switch o.state {
+	case held:
+		o.lose(err)
+	case passing:
+		t.lost = err
+	}
+}
+
+// lose ends the hold and the tenure with it. Nothing is deleted: the callback
+// may still run, and the old value keeps others out until its TTL.
+func (o *owner) lose(err error) {
+	h, w := o.hold, o.holder
+	o.hold, o.holder = nil, nil
+	e := h.lost(err)
+	h.end(e)
+	o.drop()
+	o.answer(w, &Lost{Hold: h, Err: e})
+	o.unwatchSender(w.sender)
+	if err == lease.ErrShutdown {
+		return
+	}
+	o.cfg.Log.Warn("actorlock: lock lost", "key", o.key, "token", h.lease.Token, "error", err)
+}
+
+// drop forgets a lease that is not ours any more.
+func (o *owner) drop() {
+	o.untrack()
+	o.tenure.term.End()
+	o.tenure = nil
+	last := o.last
+	o.acquisition = acquisition{last: last, hinted: true}
+	o.state = waiting
+}

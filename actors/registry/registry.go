@@ -1,0 +1,214 @@
+package registry
+
+import (
+	"time"
+
+	"github.com/actorlock/actorlock/actors/lockowner"
+	"github.com/actorlock/actorlock/lease"
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+type state int
+
+const (
+	open state = iota
+	draining
+	closing
+	closed
+)
+
+// entry is an owner and the count of messages it was sent.
+type entry struct {
+	owner *actor.PID
+	sent  int
+}
+
+type registry struct {
+	cfg    Config
+	state  state
+	owners map[string]*entry // by the caller's key
+	spare  []*entry
+}
+
+// Receive implements actor.Actor.
+func (r *registry) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *lockowner.Acquire:
+		r.acquire(c, m)
+	case *lockowner.Cancel:
+		r.forward(c, m.Acquire.Key)
+	case *lockowner.Inspect:
+		if !r.forward(c, m.Key) {
+			reply(m.Reply, &lockowner.Inspected{})
+		}
+	case *lockowner.Idle:
+		r.retire(c, m)
+	case *lockowner.Surrendered:
+		r.surrendered(c, m)
+	case *Drain:
+		r.drain(c)
+	case *Close:
+		r.close(c)
+	case *Abort:
+		r.finish(c)
+	case *actor.Terminated:
+		r.terminated(c, m.Who)
+	}
+}
+
+// acquire routes a caller to the owner of its key.
+func (r *registry) acquire(c actor.Context, m *lockowner.Acquire) {
+	cfg, now := r.cfg.Owners, time.Now()
+	if r.state >= closing {
+		answer(c, m, refused(m, lease.ErrShutdown))
+		return
+	}
+	if h := m.Lineage.Find(cfg.Origin, m.Key); h != nil {
+		if err := h.Ended(now); err != nil {
+			answer(c, m, refused(m, err))
+			return
+		}
+		answer(c, m, &lockowner.Granted{Hold: h, Shared: true})
+		return
+	}
+	if r.state == draining && !m.Lineage.Live(cfg.Origin, now) {
+		answer(c, m, refused(m, lease.ErrShutdown))
+		return
+	}
+	if r.owners[m.Key] == nil {
+		r.owners[m.Key] = r.employ(c)
+	}
+	r.forward(c, m.Key)
+}
+
+// employ finds an owner for a key that has none.
+func (r *registry) employ(c actor.Context) *entry {
+	if n := len(r.spare); n > 0 {
+		e := r.spare[n-1]
+		r.spare[n-1] = nil
+		r.spare = r.spare[:n-1]
+		return e
+	}
+	return &entry{owner: c.Spawn(lockowner.Props(r.cfg.Owners))}
+}
+
+// forward passes the current message on to the owner of key, if there is one.
+func (r *registry) forward(c actor.Context, key string) bool {
+	e := r.owners[key]
+	if e == nil {
+		return false
+	}
+	e.sent++
+	c.Forward(e.owner)
+	return true
+}
+
+// retire takes the key from an owner that has nothing to do, unless a message
+// to it is still on its way.
+func (r *registry) retire(c actor.Context, m *lockowner.Idle) {
+	e := r.owners[m.Key]
+	if e == nil || e.sent != m.Seen || !e.owner.Equal(m.Owner) {
+		return
+	}
+	delete(r.owners, m.Key)
+	if r.state < closing && len(r.spare) < r.cfg.Spare {
+		r.spare = append(r.spare, e)
+		return
+	}
+	c.Stop(e.owner)
+	r.settled(c)
+}
+
+func (r *registry) drain(c actor.Context) {
+	if r.state != open {
+		return
+	}
+	r.state = draining
+	for _, e := range r.owners {
+		c.Send(e.owner, &lockowner.Drain{})
+	}
+}
+
+func (r *registry) close(c actor.Context) {
+	if r.state >= closing {
+		return
+	}
+	r.state = closing
+	for _, e := range r.spare {
+		c.Stop(e.owner)
+	}
+	r.spare = nil
+	for _, e := range r.owners {
+		c.Send(e.owner, &lockowner.Close{})
+	}
+	r.settled(c)
+}
+
+func (r *registry) surrendered(c actor.Context, m *lockowner.Surrendered) {
+	e := r.owners[m.Key]
+	if r.state != closing || e == nil || !e.owner.Equal(m.Owner) {
+		return
+	}
+	delete(r.owners, m.Key)
+	c.Stop(m.Owner)
+	c.Send(c.Parent(), m)
+	r.settled(c)
+}
+
+// settled tells the supervisor when a closing registry has no owner left.
+func (r *registry) settled(c actor.Context) {
+	if r.state == closing && len(r.owners) == 0 {
+		r.finish(c)
+	}
+}
+
+func (r *registry) finish(c actor.Context) {
+	if r.state != closing {
+		return
+	}
+	r.state = closed
+	m := &Closed{}
+	for key := range r.owners {
+		m.Open = append(m.Open, key)
+	}
+	c.Send(c.Parent(), m)
+}
+
+// terminated forgets an owner that has died: the key can be had again.
+func (r *registry) terminated(c actor.Context, who *actor.PID) {
+	for key, e := range r.owners {
+		if e.owner.Equal(who) {
+			delete(r.owners, key)
+			r.settled(c)
+			return
+		}
+	}
+	for i, e := range r.spare {
+		if e.owner.Equal(who) {
+			r.spare = append(r.spare[:i], r.spare[i+1:]...)
+			return
+		}
+	}
+}
+
+func refused(m *lockowner.Acquire, err error) *lockowner.Refused {
+	return &lockowner.Refused{Err: &lease.AcquireError{Key: m.Key, Err: err}}
+}
+
+func answer(c actor.Context, m *lockowner.Acquire, msg any) {
+	if m.Reply == nil {
+		c.Respond(msg)
+		return
+	}
+	select {
+	case m.Reply <- msg:
+	default: // its room is used up: the caller's own doing
+	}
+}
+
+func reply(to chan *lockowner.Inspected, m *lockowner.Inspected) {
+	select {
+	case to <- m:
+	default:
+	}
+}

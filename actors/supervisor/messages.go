@@ -1,0 +1,25 @@
+package supervisor
+
+import "github.com/actorlock/actorlock/actors/internal/tree"
+
+// drain: Node -> supervisor. Passed on to the registry.
+type drain struct{ tree.Quiet }
+
+// closeAll: Node -> supervisor. End and release everything, then stop.
+type closeAll struct{ tree.Quiet }
+
+// abort: Node -> supervisor. Stop now; what is not released yet is left.
+type abort struct {
+	tree.Quiet
+	err error
+}
+
+// flush: supervisor -> itself, behind the surrenders that have queued up.
+type flush struct{ tree.Quiet }
+
+// released: a release's goroutine -> supervisor.
+type released struct {
+	tree.Quiet
+	keys []string // as callers know them
+	errs []error  // nil for each that is released, or not ours any more
+}

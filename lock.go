@@ -1,0 +1,108 @@
+package actorlock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/actorlock/actorlock/actors/lockowner"
+	"github.com/actorlock/actorlock/lease"
+)
+
+// Lock is a lock that is held until it is released: the manual form of WithLock,
+// with the same queue, renewal and shutdown. It is safe for concurrent use.
+type Lock struct {
+	ctx   context.Context
+	hold  *lockowner.Hold
+	grant grant
+	leave func() // of a shared one, or nil
+
+	once sync.Once
+	done chan struct{} // closed when the release has been answered
+	err  error         // of the release, after done
+}
+
+// Acquire gets the lock key. ctx bounds the wait, not the hold. Options and
+// errors are those of WithLock, *AcquireError above all. Inside a callback's or
+// another Lock's context it shares the lease that is held already; its Release
+// then ends nothing. Whoever gets a Lock must call Release.
+func (m *Manager) Acquire(ctx context.Context, key string, opts ...Option) (*Lock, error) {
+	if err := m.check(ctx, key); err != nil {
+		return nil, err
+	}
+	line := lockowner.LineageOf(ctx)
+	if h := line.Find(m.node.Origin(), key); h != nil {
+		return m.share(ctx, h)
+	}
+	set, err := m.settings(opts)
+	if err != nil {
+		return nil, err
+	}
+	g, err := m.acquire(ctx, key, line, set.Ask)
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{ctx: g.hold.Bind(context.WithoutCancel(ctx)), hold: g.hold, grant: g, done: make(chan struct{})}, nil
+}
+
+// share makes a Lock of a hold that the caller's lineage has.
+func (m *Manager) share(ctx context.Context, h *lockowner.Hold) (*Lock, error) {
+	if err := h.Ended(time.Now()); err != nil {
+		return nil, err
+	}
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	bound := h.Context()
+	stop := context.AfterFunc(bound, func() { cancel(context.Cause(bound)) })
+	return &Lock{
+		ctx: lockowner.Reenter(inner, h), hold: h, done: make(chan struct{}),
+		leave: func() { stop(); cancel(lease.ErrReleased) },
+	}, nil
+}
+
+// Context has the values of the ctx that the lock was acquired with, and
+// carries the lease. It ends when the lock is lost, at shutdown and after
+// Release, with the same causes as a callback's context, but not with that ctx.
+func (l *Lock) Context() context.Context { return l.ctx }
+
+// Lease is a snapshot of the lease.
+func (l *Lock) Lease() lease.Lease { return l.hold.Lease() }
+
+// Release gives the lock back. A repeated call returns nil. After a loss it
+// returns the *LockLostError, every time. It works with a ctx that is done; one
+// that ends during the release ends only the wait for it, with ctx's error.
+func (l *Lock) Release(ctx context.Context) error {
+	first := false
+	l.once.Do(func() {
+		first = true
+		if l.leave != nil {
+			l.leave()
+			close(l.done)
+			return
+		}
+		go l.release()
+	})
+	var stop <-chan struct{}
+	if ctx != nil && ctx.Err() == nil {
+		stop = ctx.Done()
+	}
+	select {
+	case <-l.done:
+	case <-stop:
+		return fmt.Errorf("release lock %q: %w", l.hold.Lease().Key, context.Cause(ctx))
+	}
+	if l.leave != nil && first {
+		if err := l.hold.Ended(time.Now()); err != nil && err != lease.ErrReleased {
+			return err
+		}
+	}
+	return l.err
+}
+
+func (l *Lock) release() {
+	defer close(l.done)
+	defer l.grant.m.gate.exit()
+	if l.err = l.grant.release(); l.err != nil {
+		l.grant.m.node.Discard(l.hold)
+	}
+}
