@@ -2,6 +2,7 @@ package lease
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,8 +13,10 @@ import (
 // somebody has already seen as expired. It is safe for concurrent use.
 type Term struct {
 	base      time.Time
+	confirm   sync.Mutex   // one confirmation at a time: it moves two values
 	deadline  atomic.Int64 // nanoseconds after base, or over
 	confirmed atomic.Int64 // nanoseconds after base: send of the last confirmed command
+	expiry    atomic.Int64 // nanoseconds after base: confirmed plus the TTL it granted
 }
 
 const over = math.MinInt64
@@ -22,6 +25,7 @@ const over = math.MinInt64
 func NewTerm(sent time.Time, ttl time.Duration) *Term {
 	t := &Term{base: sent}
 	t.deadline.Store(int64(DeadlineOf(sent, ttl).Sub(sent)))
+	t.expiry.Store(int64(WholeMillis(ttl)))
 	return t
 }
 
@@ -30,6 +34,8 @@ func NewTerm(sent time.Time, ttl time.Duration) *Term {
 // deadline has passed by now. An older confirmation never undoes a newer one.
 func (t *Term) Confirm(sent, now time.Time, ttl time.Duration) bool {
 	next := int64(DeadlineOf(sent, ttl).Sub(t.base))
+	t.confirm.Lock()
+	defer t.confirm.Unlock()
 	for {
 		old := t.deadline.Load()
 		if old == over || int64(now.Sub(t.base)) >= old {
@@ -41,6 +47,7 @@ func (t *Term) Confirm(sent, now time.Time, ttl time.Duration) bool {
 		}
 		if t.deadline.CompareAndSwap(old, next) {
 			t.confirmed.Store(at)
+			t.expiry.Store(at + int64(WholeMillis(ttl)))
 			return true
 		}
 	}
@@ -76,3 +83,9 @@ func (t *Term) Deadline() time.Time {
 
 // Confirmed is when the last confirmed command was sent.
 func (t *Term) Confirmed() time.Time { return t.base.Add(time.Duration(t.confirmed.Load())) }
+
+// Remaining is how long the store will keep the key at least, by what the last
+// confirmed command granted. It does not look at whether the term is over.
+func (t *Term) Remaining(now time.Time) time.Duration {
+	return time.Duration(t.expiry.Load()) - now.Sub(t.base)
+}

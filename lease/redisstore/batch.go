@@ -1,0 +1,143 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/actorlock/actorlock/lease"
+)
+
+const (
+	// chunkSize is how many commands go into one pipeline.
+	chunkSize = 256
+	// abreast is how many pipelines of one batch go to a server at a time.
+	abreast = 4
+)
+
+// Extend extends every lease in batch, in pipelines, on the client for
+// renewals when there is one. A lost reply is asked for again: extending twice
+// does no harm.
+func (s *Store) Extend(ctx context.Context, batch []lease.Extension, report func(int, error)) {
+	report = oneAtATime(report)
+	cmds := make([]*command, 0, len(batch))
+	for i, e := range batch {
+		if err := check(e.Key, e.TTL); err != nil {
+			report(i, err)
+			continue
+		}
+		c := call(ctx, extendScript, []string{e.Key}, e.Value, e.TTL.Milliseconds())
+		c.item = i
+		cmds = append(cmds, c)
+	}
+	s.renewals.batch(ctx, "extend", cmds, func(c *command, err error) {
+		if err == nil {
+			err = c.verdict("extend")
+		}
+		report(c.item, err)
+	})
+}
+
+// Release releases every lease in batch, in pipelines, and publishes a wake-up
+// for each. What is left of a block of tokens is given back right before. A
+// certain release is not sent again unless it was certainly not executed.
+func (s *Store) Release(ctx context.Context, batch []lease.Release, report func(int, error)) {
+	report = oneAtATime(report)
+	cmds := make([]*command, 0, len(batch))
+	for i, r := range batch {
+		if err := check(r.Key, lease.MaxTTL); err != nil {
+			report(i, err)
+			continue
+		}
+		if r.Reserved > 0 {
+			c := call(ctx, giveBackScript, []string{fenceKey(r.Key)}, r.Reserved, r.Used)
+			c.once = r.Certain
+			cmds = append(cmds, c)
+		}
+		c := call(ctx, releaseScript, []string{r.Key}, r.Value, channelOf(r.Key), r.Origin)
+		c.once, c.item = r.Certain, i
+		cmds = append(cmds, c)
+	}
+	s.main.batch(ctx, "release", cmds, func(c *command, err error) {
+		if err == nil {
+			if refusal, ok := c.Val().(string); ok && c.Err() == nil {
+				s.publishRefused(refusal)
+			} else {
+				err = c.verdict("release")
+			}
+		}
+		report(c.item, err)
+	})
+}
+
+// verdict reads the result of the extend and release scripts.
+func (c *command) verdict(op string) error {
+	if err := c.failure(op); err != nil {
+		return err
+	}
+	switch c.Val() {
+	case int64(1):
+		return nil
+	case int64(0):
+		return lease.ErrLeaseGone
+	case int64(2):
+		return lease.ErrLeaseTaken
+	}
+	return c.unexpected(op)
+}
+
+// oneAtATime keeps reports from overlapping: pipelines end whenever they end.
+func oneAtATime(report func(int, error)) func(int, error) {
+	var mu sync.Mutex
+	return func(i int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		report(i, err)
+	}
+}
+
+// batch sends cmds in pipelines and settles each that bears a verdict exactly
+// once, from any goroutine, as soon as its pipeline is through. The error is that of
+// the sending; with nil the command has its result.
+func (l *lane) batch(ctx context.Context, op string, cmds []*command, settle func(*command, error)) {
+	if len(cmds) == 0 {
+		return
+	}
+	run := func(chunk []*command) {
+		err := l.send(ctx, op, chunk, nil)
+		for _, c := range chunk {
+			if c.item >= 0 {
+				settle(c, err)
+			}
+		}
+	}
+	groups := l.byServer(ctx, op, cmds)
+	if len(groups) == 1 && len(groups[0]) <= chunkSize {
+		run(groups[0])
+		return
+	}
+	var all sync.WaitGroup
+	for _, group := range groups {
+		chunks := split(group)
+		for w := range min(abreast, len(chunks)) {
+			all.Go(func() {
+				for i := w; i < len(chunks); i += abreast {
+					run(chunks[i])
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// split cuts cmds into pipelines. What goes before a command without a verdict
+// of its own stays with it.
+func split(cmds []*command) (chunks [][]*command) {
+	for len(cmds) > chunkSize {
+		n := chunkSize
+		if cmds[n-1].item < 0 {
+			n--
+		}
+		chunks, cmds = append(chunks, cmds[:n]), cmds[n:]
+	}
+	return append(chunks, cmds)
+}
