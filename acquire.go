@@ -9,48 +9,42 @@ import (
 	"github.com/actorlock/actorlock/lease"
 )
 
-// grant is a lock that was acquired, and may run a callback.
-type grant struct {
-	m    *Manager
-	key  string
-	hold *lockowner.Hold
-	from chan any // of the owner's answers
-}
-
-// acquire gets the lock for a caller whose lineage does not hold it. With a nil
-// error a callback has been counted in.
-func (m *Manager) acquire(ctx context.Context, key string, line *lockowner.Lineage, ask lockowner.Ask) (grant, error) {
-	nested := line.Live(m.node.Origin(), time.Now())
+// admit turns calls away that no lock can be asked for. nested: the call is made
+// on behalf of a live lease, for another key.
+func (m *Manager) admit(ctx context.Context, key string, line *lockowner.Lineage) (nested bool, err error) {
+	nested = line.Live(m.node.Origin(), time.Now())
 	if s := m.gate.state(); s == closed || (s == draining && !nested) {
-		return grant{}, m.park(ctx, key)
+		return nested, m.park(ctx, key)
 	}
 	if ctx.Err() != nil {
-		return grant{}, &lease.AcquireError{Key: key, Err: ended(ctx, nil)}
+		return nested, &lease.AcquireError{Key: key, Err: ended(ctx, nil)}
 	}
-	a := &lockowner.Acquire{Key: key, Ask: ask, Lineage: line, Reply: make(chan any, 2)}
+	return nested, nil
+}
+
+// take gets the lock for a caller who runs no callback. With a nil error one
+// has been counted in all the same.
+func (m *Manager) take(ctx context.Context, a *lockowner.Acquire) (*lockowner.Hold, error) {
+	nested, err := m.admit(ctx, a.Key, a.Lineage)
+	if err != nil {
+		return nil, err
+	}
 	m.node.Send(a)
 	switch ans := m.await(ctx, a).(type) {
 	case *lockowner.Granted:
-		g := grant{m: m, key: key, hold: ans.Hold, from: a.Reply}
 		if ctx.Err() != nil {
-			m.node.Release(g.hold)
-			return grant{}, &lease.AcquireError{Key: key, Attempts: 1, Err: ended(ctx, nil)}
+			m.node.Release(ans.Hold, false)
+			return nil, &lease.AcquireError{Key: a.Key, Attempts: 1, Err: ended(ctx, nil)}
 		}
 		if !m.gate.enter(nested) {
-			m.node.Release(g.hold)
-			return grant{}, m.park(ctx, key)
+			m.node.Release(ans.Hold, false)
+			return nil, m.park(ctx, a.Key)
 		}
-		return g, nil
+		return ans.Hold, nil
 	case *lockowner.Refused:
-		switch {
-		case errors.Is(ans.Err, lease.ErrShutdown):
-			return grant{}, m.park(ctx, key)
-		case ctx.Err() != nil:
-			ans.Err.Err = ended(ctx, ans.Err.Err)
-		}
-		return grant{}, ans.Err
+		return nil, m.refused(ctx, a.Key, ans)
 	default: // the tree has stopped
-		return grant{}, m.park(ctx, key)
+		return nil, m.park(ctx, a.Key)
 	}
 }
 
@@ -69,12 +63,28 @@ func (m *Manager) await(ctx context.Context, a *lockowner.Acquire) any {
 		case <-m.node.Done():
 		}
 	}
+	return m.lastWord(a.Reply)
+}
+
+// lastWord is an answer that came before the tree stopped, or nil.
+func (m *Manager) lastWord(reply chan any) any {
 	select {
-	case ans := <-a.Reply:
+	case ans := <-reply:
 		return ans
 	default:
 		return nil
 	}
+}
+
+// refused is the error of a call that the owner has refused.
+func (m *Manager) refused(ctx context.Context, key string, r *lockowner.Refused) error {
+	switch {
+	case errors.Is(r.Err, lease.ErrShutdown):
+		return m.park(ctx, key)
+	case ctx.Err() != nil:
+		r.Err.Err = ended(ctx, r.Err.Err)
+	}
+	return r.Err
 }
 
 // ended is the error of a context that has ended: its error and cause, and
@@ -100,31 +110,4 @@ func (m *Manager) park(ctx context.Context, key string) error {
 	}
 	<-ctx.Done()
 	return &lease.AcquireError{Key: key, Err: errors.Join(lease.ErrShutdown, ended(ctx, nil))}
-}
-
-// ended delivers what ends the hold before it is released.
-func (g *grant) ended() <-chan any { return g.from }
-
-// lost is the loss in an owner's answer.
-func (g *grant) lost(ans any) error {
-	if l, ok := ans.(*lockowner.Lost); ok {
-		return l.Err
-	}
-	return nil
-}
-
-// release gives the lock back and returns the loss, if there was one.
-func (g *grant) release() error {
-	g.m.node.Release(g.hold)
-	select {
-	case ans := <-g.from:
-		return g.lost(ans)
-	case <-g.m.node.Done():
-	}
-	select {
-	case ans := <-g.from:
-		return g.lost(ans)
-	default:
-		return &lease.LockLostError{Key: g.key, Err: lease.ErrShutdown}
-	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/actorlock/actorlock/actors/lockowner"
 	"github.com/actorlock/actorlock/actors/supervisor"
+	"github.com/actorlock/actorlock/internal/warm"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/actorlock/actorlock/lease/memstore"
 	"github.com/asynkron/protoactor-go/actor"
@@ -32,7 +33,8 @@ type Manager struct {
 	defaults  settings
 	node      *supervisor.Node
 	gate      gate
-	shortTTL  sync.Once // warned of
+	pool      *warm.Pool // callbacks and commands
+	shortTTL  sync.Once  // warned of
 	closeOnce sync.Once
 }
 
@@ -56,13 +58,16 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Node == "" {
 		cfg.Node = nodeID()
 	}
-	m := &Manager{cfg: cfg, defaults: s}
+	m := &Manager{cfg: cfg, defaults: s, pool: warm.New(maxWarm)}
 	m.node = supervisor.Start(supervisor.Config{
 		Store: cfg.Store, Node: cfg.Node, Prefix: cfg.Prefix, PollerGap: cfg.PollerGap,
-		Log: cfg.Logger, System: cfg.System,
+		Pool: m.pool, Log: cfg.Logger, System: cfg.System,
 	})
 	return m, nil
 }
+
+// maxWarm is how many goroutines are kept for the next call, for a moment.
+const maxWarm = 256
 
 func nodeID() string {
 	host, err := os.Hostname()

@@ -13,10 +13,11 @@ import (
 // Lock is a lock that is held until it is released: the manual form of WithLock,
 // with the same queue, renewal and shutdown. It is safe for concurrent use.
 type Lock struct {
+	m     *Manager
 	ctx   context.Context
 	hold  *lockowner.Hold
-	grant grant
-	leave func() // of a shared one, or nil
+	from  chan any // of the owner's answers
+	leave func()   // of a shared one, or nil
 
 	once sync.Once
 	done chan struct{} // closed when the release has been answered
@@ -32,32 +33,32 @@ func (m *Manager) Acquire(ctx context.Context, key string, opts ...Option) (*Loc
 		return nil, err
 	}
 	line := lockowner.LineageOf(ctx)
-	if h := line.Find(m.node.Origin(), key); h != nil {
-		return m.share(ctx, h)
+	if h, err := m.inside(line, key); err != nil {
+		return nil, err
+	} else if h != nil {
+		return m.share(ctx, h), nil
 	}
 	set, err := m.settings(opts)
 	if err != nil {
 		return nil, err
 	}
-	g, err := m.acquire(ctx, key, line, set.Ask)
+	a := &lockowner.Acquire{Key: key, Ask: set.Ask, Lineage: line, Reply: make(chan any, 2)}
+	h, err := m.take(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	return &Lock{ctx: g.hold.Bind(context.WithoutCancel(ctx)), hold: g.hold, grant: g, done: make(chan struct{})}, nil
+	return &Lock{m: m, ctx: h.Bind(context.WithoutCancel(ctx)), hold: h, from: a.Reply, done: make(chan struct{})}, nil
 }
 
 // share makes a Lock of a hold that the caller's lineage has.
-func (m *Manager) share(ctx context.Context, h *lockowner.Hold) (*Lock, error) {
-	if err := h.Ended(time.Now()); err != nil {
-		return nil, err
-	}
+func (m *Manager) share(ctx context.Context, h *lockowner.Hold) *Lock {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	bound := h.Context()
 	stop := context.AfterFunc(bound, func() { cancel(context.Cause(bound)) })
 	return &Lock{
 		ctx: lockowner.Reenter(inner, h), hold: h, done: make(chan struct{}),
 		leave: func() { stop(); cancel(lease.ErrReleased) },
-	}, nil
+	}
 }
 
 // Context has the values of the ctx that the lock was acquired with, and
@@ -101,8 +102,21 @@ func (l *Lock) Release(ctx context.Context) error {
 
 func (l *Lock) release() {
 	defer close(l.done)
-	defer l.grant.m.gate.exit()
-	if l.err = l.grant.release(); l.err != nil {
-		l.grant.m.node.Discard(l.hold)
+	defer l.m.gate.exit()
+	l.m.node.Release(l.hold, false)
+	var ans any
+	select {
+	case ans = <-l.from:
+	case <-l.m.node.Done():
+		ans = l.m.lastWord(l.from)
 	}
+	switch ans := ans.(type) {
+	case *lockowner.Released:
+		return
+	case *lockowner.Lost:
+		l.err = ans.Err
+	default: // the tree has stopped
+		l.err = &lease.LockLostError{Key: l.hold.Lease().Key, Err: lease.ErrShutdown}
+	}
+	l.m.node.Discard(l.hold)
 }

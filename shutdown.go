@@ -60,5 +60,6 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	}
 	// Commands whose outcome no longer matters may still be on their way.
 	_ = m.node.Settle(ctx)
+	m.pool.Close()
 	return m.node.Left()
 }

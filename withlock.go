@@ -2,9 +2,6 @@ package actorlock
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/actorlock/actorlock/actors/lockowner"
@@ -66,27 +63,51 @@ func (m *Manager) withLock(ctx context.Context, key string, callback func(contex
 		return false, &lease.ConfigError{Field: "callback", Reason: "must not be nil"}
 	}
 	line := lockowner.LineageOf(ctx)
-	if h := line.Find(m.node.Origin(), key); h != nil {
+	if h, err := m.inside(line, key); err != nil {
+		return false, err
+	} else if h != nil {
 		return m.nested(ctx, h, callback)
 	}
 	set, err := m.settings(opts)
 	if err != nil {
 		return false, err
 	}
-	g, err := m.acquire(ctx, key, line, set.Ask)
+	nested, err := m.admit(ctx, key, line)
 	if err != nil {
 		return false, err
 	}
-	c := &call{m: m, grant: g, done: make(chan outcome, 1)}
-	go c.run(g.hold.Bind(ctx), callback)
-	return c.wait(set.await)
+	c := &call{m: m, ctx: ctx, callback: callback, nested: nested}
+	c.acquire = lockowner.Acquire{Key: key, Ask: set.Ask, Lineage: line, Reply: make(chan any, 3)}
+	if !set.await || ctx.Done() == nil {
+		// In place only when nothing can ask the caller to come back early.
+		c.acquire.Lend = make(chan any, 3)
+	}
+	m.node.Send(&c.acquire)
+	if set.await {
+		return c.inPlace()
+	}
+	return c.wait()
+}
+
+// inside is the live hold of key in a lineage, nil when it has none, with the
+// *LockLostError when that was lost.
+func (m *Manager) inside(line *lockowner.Lineage, key string) (*lockowner.Hold, error) {
+	h := line.Find(m.node.Origin(), key)
+	if h == nil {
+		return nil, nil
+	}
+	switch err := h.Ended(time.Now()); err {
+	case nil:
+		return h, nil
+	case lease.ErrReleased: // since we found it
+		return nil, nil
+	default:
+		return nil, err
+	}
 }
 
 // nested runs callback inside a hold that its caller has already.
 func (m *Manager) nested(ctx context.Context, h *lockowner.Hold, callback func(context.Context) error) (bool, error) {
-	if err := h.Ended(time.Now()); err != nil {
-		return false, err
-	}
 	if !m.gate.enter(true) {
 		return false, &lease.LockLostError{Key: h.Lease().Key, Err: lease.ErrShutdown}
 	}
@@ -104,77 +125,4 @@ func lostError(key string, ended, callback error) error {
 		ended = e.Err
 	}
 	return &lease.LockLostError{Key: key, Err: ended, Callback: callback}
-}
-
-// outcome is how a callback settled.
-type outcome struct {
-	err    error
-	panic  *lease.PanicError
-	goexit bool
-}
-
-// call is one running callback and its waiting caller.
-type call struct {
-	m     *Manager
-	grant grant
-	done  chan outcome
-	apart atomic.Bool // whoever sets it first: the callback settled, or the caller left
-}
-
-// run is the callback's goroutine.
-func (c *call) run(ctx context.Context, callback func(context.Context) error) {
-	out := outcome{goexit: true}
-	defer func() {
-		if out.goexit {
-			if r := recover(); r != nil {
-				out = outcome{panic: &lease.PanicError{Value: r, Stack: debug.Stack()}}
-			}
-		}
-		c.settled(out)
-	}()
-	out.err = callback(ctx)
-	out.goexit = false
-}
-
-func (c *call) settled(out outcome) {
-	defer c.m.gate.exit()
-	if c.apart.CompareAndSwap(false, true) {
-		c.done <- out
-		return
-	}
-	if out.panic != nil {
-		c.m.cfg.Logger.Error("actorlock: panic in a callback whose lock was lost",
-			"key", c.grant.key, "panic", out.panic.Value, "stack", string(out.panic.Stack))
-	}
-	c.m.node.Discard(c.grant.hold)
-}
-
-// wait is the caller's side: until the callback has settled, or the lock is lost.
-func (c *call) wait(await bool) (bool, error) {
-	select {
-	case out := <-c.done:
-		return true, c.finish(out, c.grant.release())
-	case ended := <-c.grant.ended():
-		lost := c.grant.lost(ended)
-		if !await && c.apart.CompareAndSwap(false, true) {
-			return false, lost
-		}
-		out := <-c.done
-		c.m.node.Discard(c.grant.hold)
-		return true, c.finish(out, lost)
-	}
-}
-
-// finish is what the caller gets of a callback that has settled and of the loss,
-// if there was one.
-func (c *call) finish(out outcome, lost error) error {
-	switch {
-	case out.panic != nil:
-		panic(out.panic)
-	case out.goexit:
-		runtime.Goexit()
-	case lost != nil:
-		return lostError(c.grant.key, lost, out.err)
-	}
-	return out.err
 }

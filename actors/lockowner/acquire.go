@@ -2,7 +2,6 @@ package lockowner
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/actorlock/actorlock/lease"
@@ -15,8 +14,7 @@ const patience = 3 * time.Second
 // acquisition is the state of getting the lease: one value for all its attempts.
 type acquisition struct {
 	value     string
-	unsure    bool         // the outcome of an attempt is not known
-	over      *atomic.Bool // the value is no longer wanted; shared with late replies
+	unsure    bool // the outcome of an attempt is not known
 	asked     lease.Acquisition
 	sent      time.Time     // last attempt
 	owed      bool          // a due time has come since then
@@ -82,7 +80,7 @@ func (o *owner) nextAttempt() time.Time {
 func (o *owner) attempt(now time.Time) {
 	head := o.queue.head()
 	if o.value == "" {
-		o.value, o.unsure, o.over = lease.NewValue(o.cfg.Node), false, new(atomic.Bool)
+		o.value, o.unsure = lease.NewValue(o.cfg.Node), false
 	}
 	o.asked = lease.Acquisition{
 		Key: o.storeKey, Value: o.value, TTL: head.Ask.TTL, Fence: head.Ask.Fencing,
@@ -94,19 +92,10 @@ func (o *owner) attempt(now time.Time) {
 	o.sent, o.owed, o.hinted, o.expires = now, false, false, time.Time{}
 	o.state = acquiring
 	o.flight++
-	o.try(o.flight, o.asked, o.over)
-}
-
-func (o *owner) try(flight int, a lease.Acquisition, over *atomic.Bool) {
-	cfg := o.cfg
-	a.Late = func() {
-		if over.Load() {
-			discard(cfg, a.Key, a.Value)
-		}
-	}
-	o.io(patience, func(ctx context.Context) any {
+	flight, store, a := o.flight, o.cfg.Store, o.asked
+	o.io(head, patience, func(ctx context.Context) any {
 		sent := time.Now()
-		got, err := cfg.Store.Acquire(ctx, a)
+		got, err := store.Acquire(ctx, a)
 		return &tried{flight: flight, sent: sent, asked: a, attempt: got, err: err}
 	}, func(err error) any {
 		return &tried{flight: flight, asked: a, err: err}
@@ -116,7 +105,9 @@ func (o *owner) try(flight int, a lease.Acquisition, over *atomic.Bool) {
 // tried deals with the outcome of an attempt.
 func (o *owner) tried(m *tried, now time.Time) {
 	if m.flight != o.flight || o.state != acquiring {
-		if m.attempt.Acquired {
+		// Given up before. What it may have got goes back, unless a later attempt
+		// has recognised the value.
+		if m.asked.Value != o.value && (m.attempt.Acquired || m.err != nil) {
 			o.cfg.Work.Go(func() { discard(o.cfg, m.asked.Key, m.asked.Value) }, func(error) {})
 		}
 		return
@@ -150,8 +141,7 @@ func (o *owner) tried(m *tried, now time.Time) {
 
 // abandon gives up the acquisition, and releases what it may have got.
 func (o *owner) abandon() {
-	r := lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin}
-	o.send(r)
+	o.send(nil, lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin})
 }
 
 // discard deletes a lease that nobody holds. Its outcome changes nothing: what

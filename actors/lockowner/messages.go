@@ -28,12 +28,18 @@ type Ask struct {
 // *Released or *Lost. Answers go to Reply, which needs room for two, or to the
 // sender when Reply is nil; an actor that holds a lock by message loses it when
 // it stops. A message is sent once and not changed afterwards.
+//
+// With Lend, which needs room for three, a goroutine of the caller's receives
+// from it at once until the call is over, and does what it gets: *Granted comes
+// there instead, and *Errand, commands that the owner would have had to find
+// another goroutine for.
 type Acquire struct {
 	tree.Quiet
 	Key     string // the caller's, without prefix
 	Ask     Ask
 	Lineage *Lineage // of the context on whose behalf the call is made; may be nil
 	Reply   chan any
+	Lend    chan any
 
 	waiter waiter // the owner's own
 }
@@ -50,6 +56,14 @@ type Cancel struct {
 type Release struct {
 	tree.Quiet
 	Hold *Hold
+	Lent bool // the goroutine behind Acquire.Lend still does errands
+}
+
+// Errand: lock owner -> a lent goroutine. Call Do; what comes of it goes to the
+// owner.
+type Errand struct {
+	tree.Quiet
+	Do func()
 }
 
 // Inspect: facade -> registry -> lock owner. The answer is a *Inspected on

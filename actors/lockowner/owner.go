@@ -51,9 +51,10 @@ type owner struct {
 	storeKey string
 	state    state
 	closing  bool
-	seen     int // routed messages received
-	reported int // the last count reported with Idle
-	flight   int // number of the command in flight; results of others are stale
+	seen     int       // routed messages received
+	reported int       // the last count reported with Idle
+	flight   int       // number of the command in flight; results of others are stale
+	overdue  time.Time // when a command in flight is not waited for any longer
 
 	queue queue
 	spent []*waiter // in the queue, with no attempt left
@@ -65,6 +66,8 @@ type owner struct {
 	hold    *Hold
 	holder  *waiter
 	leaving *waiter   // has settled, and waits for what the store says
+	lent    bool      // its goroutine does errands
+	errand  errand    // of the hand-over that is being arranged
 	turn    time.Time // when this turn of hand-overs began
 }
 
@@ -90,7 +93,7 @@ func (o *owner) Receive(c actor.Context) {
 		o.seen++
 		o.inspect(m)
 	case *Release:
-		o.settle(m.Hold, now)
+		o.settle(m.Hold, m.Lent, now)
 	case *renewer.Lost:
 		o.lost(m.Renewal, m.Err, now)
 	case *tried:
@@ -117,8 +120,15 @@ func (o *owner) Receive(c actor.Context) {
 
 // step does what has become due: it spends budgets, starts an attempt, rests.
 func (o *owner) step(now time.Time) {
+	late := o.flying() && !now.Before(o.overdue)
+	if late {
+		o.giveUp(now)
+	}
 	if o.closing {
 		o.surrender()
+		if o.flying() {
+			o.timer.Set(o.overdue)
+		}
 		return
 	}
 	o.spend(now)
@@ -135,7 +145,7 @@ func (o *owner) step(now time.Time) {
 			}
 		}
 	}
-	if o.state != acquiring {
+	if o.state != acquiring || late {
 		o.refuseSpent(now)
 		if o.state == waiting && o.queue.empty() {
 			o.step(now)
@@ -166,7 +176,36 @@ func (o *owner) nextEvent() time.Time {
 	if o.state == waiting {
 		at = sooner(at, o.nextAttempt())
 	}
+	if o.flying() && o.overdue.After(time.Now()) {
+		at = sooner(at, o.overdue)
+	}
 	return at
+}
+
+// flying says whether a command of the owner's own is in flight.
+func (o *owner) flying() bool {
+	return o.state == acquiring || o.state == passing || o.state == releasing
+}
+
+// giveUp stops waiting for a command that the store has not answered. An
+// acquire goes on being in flight, so that a hung store is not asked again and
+// again, but no caller is kept waiting for it.
+func (o *owner) giveUp(now time.Time) {
+	switch o.state {
+	case acquiring:
+		o.unsure = true
+		if !o.last.any {
+			o.last = sighting{any: true, err: lease.ErrNoReply}
+		}
+		if o.closing {
+			o.flight++
+			o.state = waiting
+		}
+	case passing:
+		o.checked(&checked{flight: o.flight, errand: o.errand, err: lease.ErrNoReply, contended: true}, now)
+	case releasing:
+		o.released(&released{flight: o.flight, err: lease.ErrNoReply}, now)
+	}
 }
 
 func sooner(a, b time.Time) time.Time {
@@ -176,31 +215,41 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// io runs do outside Receive with a context that lasts for limit, and sends the
-// owner the message that do returns. failed makes it when do panics.
-func (o *owner) io(limit time.Duration, do func(ctx context.Context) any, failed func(error) any) {
+// io runs do outside Receive, in the goroutine that lender lends if there is
+// one, and sends the owner the message that do returns. failed makes it when do
+// panics. When nothing has come after limit the owner goes on without.
+func (o *owner) io(lender *waiter, limit time.Duration, do func(ctx context.Context) any, failed func(error) any) {
 	self, cfg := o.self, o.cfg
-	cfg.Work.Go(func() {
-		ctx, cancel := context.WithTimeout(cfg.Context, limit)
-		defer cancel()
-		cfg.System.Root.Send(self, do(ctx))
-	}, func(err error) {
-		cfg.System.Root.Send(self, failed(err))
-	})
+	o.overdue = time.Now().Add(limit)
+	run := func() { cfg.System.Root.Send(self, do(lease.Patiently(cfg.Context))) }
+	fail := func(err error) { cfg.System.Root.Send(self, failed(err)) }
+	if lender != nil && lender.Lend != nil {
+		o.put(lender.Lend, &Errand{Do: cfg.Work.Lend(run, fail)}, lender)
+		return
+	}
+	cfg.Work.Go(run, fail)
 }
 
 // answer sends a caller what it waits for.
 func (o *owner) answer(w *waiter, msg any) {
 	w.answered = true
+	to := w.Reply
+	if _, ok := msg.(*Granted); ok && w.Lend != nil {
+		to = w.Lend
+	}
 	switch {
-	case w.Reply != nil:
-		select {
-		case w.Reply <- msg:
-		default:
-			o.cfg.Log.Error("actorlock: no room for an answer in the reply channel", "key", w.Key, "answer", fmt.Sprintf("%T", msg))
-		}
+	case to != nil:
+		o.put(to, msg, w)
 	case w.sender != nil:
 		o.cfg.System.Root.Send(w.sender, msg)
+	}
+}
+
+func (o *owner) put(to chan any, msg any, w *waiter) {
+	select {
+	case to <- msg:
+	default:
+		o.cfg.Log.Error("actorlock: no room for an answer in the reply channel", "key", w.Key, "answer", fmt.Sprintf("%T", msg))
 	}
 }
 

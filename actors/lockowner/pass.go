@@ -22,12 +22,12 @@ type errand struct {
 }
 
 // settle ends a hold whose callback has settled.
-func (o *owner) settle(h *Hold, now time.Time) {
+func (o *owner) settle(h *Hold, lent bool, now time.Time) {
 	if h == nil || o.hold != h {
 		return // lost before, and answered then
 	}
 	h.end(lease.ErrReleased)
-	o.leaving, o.hold, o.holder = o.holder, nil, nil
+	o.leaving, o.hold, o.holder, o.lent = o.holder, nil, nil, lent
 	o.onward(now, false)
 }
 
@@ -117,14 +117,16 @@ func (o *owner) reply() {
 // run sends a hand-over's errand to the store.
 func (o *owner) run(e errand) {
 	t, cfg, key := o.tenure, o.cfg, o.storeKey
+	lender := o.lender()
 	if e.check {
 		o.reply() // its answer says nothing about the lease
+		lender = nil
 	}
-	o.state = passing
+	o.state, o.errand = passing, e
 	o.flight++
 	flight := o.flight
 	limit := min(patience, max(time.Until(t.term.Deadline()), spacing))
-	o.io(limit, func(ctx context.Context) any {
+	o.io(lender, limit, func(ctx context.Context) any {
 		m := &checked{flight: flight, errand: e, sent: time.Now()}
 		switch {
 		case e.check:

@@ -15,20 +15,26 @@ func (o *owner) release() {
 	o.tenure = nil
 	r := lease.Release{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}
 	r.Used, r.Reserved = t.tokens.unused()
-	o.send(r)
+	o.send(o.lender(), r)
+}
+
+// lender is the holder that leaves, if its goroutine is at our disposal.
+func (o *owner) lender() *waiter {
+	if o.lent {
+		return o.leaving
+	}
+	return nil
 }
 
 // send deletes a value of ours in the store.
-func (o *owner) send(r lease.Release) {
-	if o.over != nil {
-		o.over.Store(true)
-	}
+func (o *owner) send(lender *waiter, r lease.Release) {
 	o.state = releasing
 	o.flight++
 	flight, cfg := o.flight, o.cfg
-	o.io(patience, func(ctx context.Context) any {
+	begin := time.Now()
+	o.io(lender, patience, func(ctx context.Context) any {
 		err := once(ctx, cfg.Store, r)
-		if err != nil && !lease.IsLoss(err) && r.Certain && ctx.Err() == nil {
+		if err != nil && !lease.IsLoss(err) && r.Certain && time.Since(begin) < patience {
 			// The reply is missing. Again, so that the key does not stand until
 			// its TTL; but "gone" can now be our own doing.
 			r.Certain = false

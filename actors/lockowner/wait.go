@@ -119,7 +119,7 @@ func (o *owner) gone(who *actor.PID, now time.Time) {
 		}
 	})
 	if o.holder != nil && o.holder.from(who) {
-		o.settle(o.hold, now)
+		o.settle(o.hold, false, now)
 	}
 }
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"time"
 
 	"github.com/actorlock/actorlock/actors/lockowner"
@@ -20,6 +21,7 @@ const (
 // entry is an owner and the count of messages it was sent.
 type entry struct {
 	owner *actor.PID
+	key   string // of the caller's; of a spare owner, its last one
 	sent  int
 }
 
@@ -28,6 +30,7 @@ type registry struct {
 	state  state
 	owners map[string]*entry // by the caller's key
 	spare  []*entry
+	alive  map[string]*entry // all of them, by the actor's id
 }
 
 // Receive implements actor.Actor.
@@ -64,19 +67,24 @@ func (r *registry) acquire(c actor.Context, m *lockowner.Acquire) {
 		return
 	}
 	if h := m.Lineage.Find(cfg.Origin, m.Key); h != nil {
-		if err := h.Ended(now); err != nil {
+		switch err := h.Ended(now); err {
+		case nil:
+			answer(c, m, &lockowner.Granted{Hold: h, Shared: true})
+			return
+		case lease.ErrReleased: // at this very moment: a call like any other
+		default:
 			answer(c, m, refused(m, err))
 			return
 		}
-		answer(c, m, &lockowner.Granted{Hold: h, Shared: true})
-		return
 	}
 	if r.state == draining && !m.Lineage.Live(cfg.Origin, now) {
 		answer(c, m, refused(m, lease.ErrShutdown))
 		return
 	}
 	if r.owners[m.Key] == nil {
-		r.owners[m.Key] = r.employ(c)
+		e := r.employ(c)
+		e.key = m.Key
+		r.owners[m.Key] = e
 	}
 	r.forward(c, m.Key)
 }
@@ -89,7 +97,15 @@ func (r *registry) employ(c actor.Context) *entry {
 		r.spare = r.spare[:n-1]
 		return e
 	}
-	return &entry{owner: c.Spawn(lockowner.Props(r.cfg.Owners))}
+	e := &entry{owner: c.Spawn(lockowner.Props(r.cfg.Owners))}
+	r.alive[e.owner.Id] = e
+	return e
+}
+
+// dismiss stops an owner that has no key any more.
+func (r *registry) dismiss(c actor.Context, e *entry) {
+	delete(r.alive, e.owner.Id)
+	c.Stop(e.owner)
 }
 
 // forward passes the current message on to the owner of key, if there is one.
@@ -115,7 +131,7 @@ func (r *registry) retire(c actor.Context, m *lockowner.Idle) {
 		r.spare = append(r.spare, e)
 		return
 	}
-	c.Stop(e.owner)
+	r.dismiss(c, e)
 	r.settled(c)
 }
 
@@ -135,7 +151,7 @@ func (r *registry) close(c actor.Context) {
 	}
 	r.state = closing
 	for _, e := range r.spare {
-		c.Stop(e.owner)
+		r.dismiss(c, e)
 	}
 	r.spare = nil
 	for _, e := range r.owners {
@@ -150,7 +166,7 @@ func (r *registry) surrendered(c actor.Context, m *lockowner.Surrendered) {
 		return
 	}
 	delete(r.owners, m.Key)
-	c.Stop(m.Owner)
+	r.dismiss(c, e)
 	c.Send(c.Parent(), m)
 	r.settled(c)
 }
@@ -176,19 +192,17 @@ func (r *registry) finish(c actor.Context) {
 
 // terminated forgets an owner that has died: the key can be had again.
 func (r *registry) terminated(c actor.Context, who *actor.PID) {
-	for key, e := range r.owners {
-		if e.owner.Equal(who) {
-			delete(r.owners, key)
-			r.settled(c)
-			return
-		}
+	e := r.alive[who.Id]
+	if e == nil {
+		return // dismissed
 	}
-	for i, e := range r.spare {
-		if e.owner.Equal(who) {
-			r.spare = append(r.spare[:i], r.spare[i+1:]...)
-			return
-		}
+	delete(r.alive, who.Id)
+	if i := slices.Index(r.spare, e); i >= 0 {
+		r.spare = slices.Delete(r.spare, i, i+1)
+		return
 	}
+	delete(r.owners, e.key)
+	r.settled(c)
 }
 
 func refused(m *lockowner.Acquire, err error) *lockowner.Refused {

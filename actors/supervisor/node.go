@@ -9,6 +9,7 @@ import (
 
 	"github.com/actorlock/actorlock/actors/internal/tree"
 	"github.com/actorlock/actorlock/actors/lockowner"
+	"github.com/actorlock/actorlock/internal/warm"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -19,6 +20,7 @@ type Config struct {
 	Node      string
 	Prefix    string
 	PollerGap time.Duration
+	Pool      *warm.Pool // of goroutines that talk to the store
 	Log       *slog.Logger
 	System    *actor.ActorSystem // nil: one of its own
 }
@@ -47,7 +49,7 @@ func Start(cfg Config) *Node {
 	n := &Node{
 		owners: &lockowner.Config{
 			System: system, Store: cfg.Store, Node: cfg.Node, Origin: lease.NewID(), Prefix: cfg.Prefix,
-			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log), Context: ctx,
+			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log, cfg.Pool), Context: ctx,
 		},
 		cancel: cancel,
 		ready:  make(chan *actor.PID, 1),
@@ -70,9 +72,9 @@ func (n *Node) Origin() string { return n.owners.Origin }
 // Send sends a message to the registry.
 func (n *Node) Send(m any) { n.System().Root.Send(n.registry, m) }
 
-// Release ends a hold.
-func (n *Node) Release(h *lockowner.Hold) {
-	n.System().Root.Send(h.Owner(), &lockowner.Release{Hold: h})
+// Release ends a hold. lent: the holder's goroutine runs the owner's errands.
+func (n *Node) Release(h *lockowner.Hold, lent bool) {
+	n.System().Root.Send(h.Owner(), &lockowner.Release{Hold: h, Lent: lent})
 }
 
 // Discard deletes a lost lease of ours in the background, now that the callback

@@ -10,17 +10,19 @@
 // # Rights
 //
 // A server user needs the commands EVALSHA, EVAL, GET, MGET, SET, DEL, EXISTS,
-// PEXPIRE, PTTL and TIME, the lock keys and those that contain
-// ":actorlock-fence", ":actorlock-Fence", ":actorlock-wait" or
-// ":actorlock-Wait". PUBLISH, SUBSCRIBE, UNSUBSCRIBE and PING on the channels
-// "actorlock:wake:*" are optional: without them waiters only poll.
+// PEXPIRE, PTTL and TIME on the lock keys and on the keys beside them: "{key}"
+// or, for keys with braces, the key itself or a short tag in braces, followed
+// by ":actorlock-" and more. Optional are PUBLISH, SUBSCRIBE, UNSUBSCRIBE and
+// PING, and the channels "actorlock:wake:*": without them waiters only poll. A
+// client needs SELECT for a database other than 0, and in a cluster CLUSTER
+// SLOTS.
 //
 // # Files
 //
-//	store.go, options.go, open.go   how a store is made
-//	acquire.go, batch.go, …         what a store does
-//	exec.go, command.go, scripts.go how a command gets to the server
-//	errors.go                       what a failed command means
-//	keys.go, slot.go                names
-//	watch.go, subscription.go       wake-ups
+//	store.go, options.go, open.go            how a store is made
+//	acquire.go, batch.go, reserve.go, look.go what a store does
+//	exec.go, cluster.go                      how commands get to the server
+//	command.go, scripts.go, errors.go        a command, and what its end means
+//	keys.go, slot.go, check.go               names, and what is refused
+//	watch.go, subscription.go                wake-ups
 package redisstore

@@ -44,7 +44,7 @@ func (l *lane) await(ctx context.Context, op string, f func(context.Context), la
 		return &lease.StoreError{Op: op, Kind: lease.Permanent, Err: l.broken}
 	case ctx.Err() != nil:
 		return &lease.StoreError{Op: op, Kind: lease.NotExecuted, Err: ctx.Err()}
-	case ctx.Done() == nil:
+	case ctx.Done() == nil, lease.IsPatient(ctx):
 		f(ctx)
 		return nil
 	case l.abandoned.Load() >= maxAbandoned:

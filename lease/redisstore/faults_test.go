@@ -76,6 +76,37 @@ func TestLostReplyOfExtend(t *testing.T) {
 	<-lost
 }
 
+// Of a pipeline whose replies are lost every command is dealt with by itself.
+func TestLostRepliesOfAPipeline(t *testing.T) {
+	server := redistest.Start(t)
+	s, proxy := proxied(t, server)
+	var batch []lease.Release
+	var leases []lease.Extension
+	for i := range 100 {
+		key := fmt.Sprint("key", i)
+		value, token := take(t, s, key)
+		leases = append(leases, lease.Extension{Key: key, Value: value, TTL: long})
+		batch = append(batch, lease.Release{Key: key, Value: value, Certain: i%2 == 0, Used: token, Reserved: token})
+	}
+	s.Release(t.Context(), []lease.Release{{Key: "x", Value: "a/1"}}, func(int, error) {}) // caches the script
+	lost := proxy.DropReplyOf(faultproxy.Containing(extendScript.sha), 1)
+	s.Extend(t.Context(), leases, func(_ int, err error) { require.NoError(t, err) })
+	<-lost
+	lost = proxy.DropReplyOf(faultproxy.Containing(releaseScript.sha), 1)
+	verdicts := make([]error, len(batch))
+	s.Release(t.Context(), batch, func(i int, err error) { verdicts[i] = err })
+	<-lost
+	for i, err := range verdicts {
+		if batch[i].Certain {
+			require.Equal(t, lease.Unknown, lease.KindOf(err))
+			require.False(t, lease.IsLoss(err), "item %d: %v", i, err)
+			require.Error(t, err)
+		} else {
+			require.True(t, err == nil || lease.IsLoss(err), "item %d: %v", i, err)
+		}
+	}
+}
+
 // A reply that was lost, and then no server: it may have been executed.
 func TestLostReplyAndThenNoServer(t *testing.T) {
 	server := redistest.Start(t)

@@ -132,7 +132,7 @@ func TestForeignFence(t *testing.T) {
 	server := redistest.Start(t)
 	s := open(t, server)
 	c := server.Client(t)
-	for i, foreign := range []string{"garbage", "", "-5", "1e3", "0x10", " 7", "007", "1.5", "inf", "nan", "9007199254740992", "99999999999999999999"} {
+	for i, foreign := range []string{"garbage", "", "-5", "0", "1e3", "0x10", " 7", "007", "1.5", "inf", "nan", "9007199254740992", "99999999999999999999"} {
 		key := "key" + strconv.Itoa(i)
 		require.NoError(t, c.Set(t.Context(), fenceKey(key), foreign, 0).Err())
 		value, token := foreignLock(t, s, key)

@@ -21,10 +21,10 @@ end
 
 local token = 0
 if ARGV[3] ~= '0' then
-  local last = stored and tonumber(stored)
   -- Whatever is not written as a token is foreign, "nan" and "1e3" included.
-  if not (last and last >= 0 and last < 9007199254740992 and string.format('%.0f', last) == stored) then
-    last = nil
+  local last = stored and string.find(stored, '^[1-9]%d*$') and tonumber(stored)
+  if last and last >= 9007199254740992 then
+    last = nil -- 2^53: beyond it numbers are not exact any more
   end
   if value and last then
     token = last -- an earlier send of this attempt minted it

@@ -19,8 +19,8 @@ end
 local now = redis.call('TIME')
 local first = now[1] * 1000000 + now[2]
 if stored then
-  local last = tonumber(stored)
-  if not (last and last >= 0 and last < 9007199254740992 and string.format('%.0f', last) == stored) then
+  local last = string.find(stored, '^[1-9]%d*$') and tonumber(stored)
+  if not last or last >= 9007199254740992 then
     return -2
   end
   first = math.max(first, last + 1)
