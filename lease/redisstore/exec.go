@@ -45,7 +45,7 @@ func (l *lane) await(ctx context.Context, op string, f func(context.Context), la
 	case ctx.Err() != nil:
 		return &lease.StoreError{Op: op, Kind: lease.NotExecuted, Err: ctx.Err()}
 	case ctx.Done() == nil, lease.IsPatient(ctx):
-		f(ctx)
+		f(patient{ctx})
 		return nil
 	case l.abandoned.Load() >= maxAbandoned:
 		return &lease.StoreError{Op: op, Kind: lease.NotExecuted, Err: errAbandoned}
