@@ -17,6 +17,12 @@ type panicError struct{ reason any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("the Redis client panicked: %v", e.reason) }
 
+// notSentError is the error of a command whose context ended while it queued.
+type notSentError struct{ err error }
+
+func (e *notSentError) Error() string { return "not sent: " + e.err.Error() }
+func (e *notSentError) Unwrap() error { return e.err }
+
 // failure is the error of a command that has its result, nil when it has none.
 // Its kind is that of the last send, unless an earlier one is in doubt.
 func (c *command) failure(op string) error {
@@ -42,7 +48,10 @@ func (c *command) unexpected(op string) error {
 func judge(err error) (kind lease.Kind, passing bool) {
 	var reply redis.Error
 	var op *net.OpError
+	var unsent *notSentError
 	switch {
+	case errors.As(err, &unsent):
+		return lease.NotExecuted, false
 	case errors.As(err, &reply):
 		switch code(reply.Error()) {
 		case "NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT", "WRONGTYPE":

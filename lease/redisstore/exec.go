@@ -25,6 +25,7 @@ type lane struct {
 	logger    *slog.Logger
 	broken    error // why nothing can be sent at all
 	abandoned atomic.Int64
+	combiner  combiner
 }
 
 // send executes cmds, as one pipeline when there are several. With a nil error
@@ -125,9 +126,24 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// exchange makes one round trip. A panic, which must come from a hook of the
-// application's client, becomes the error of the commands.
+// exchange makes one round trip, together with other callers' commands when
+// the lane is busy. Batches, and whatever goes to several servers, of which one
+// may hang, travel alone.
 func (l *lane) exchange(ctx context.Context, cmds []*command) {
+	if _, ok := l.client.(*redis.ClusterClient); ok || len(cmds) > 2 {
+		l.trip(ctx, cmds)
+		return
+	}
+	if !l.combiner.do(ctx, cmds, l.trip) {
+		for _, c := range cmds {
+			c.SetErr(&notSentError{ctx.Err()})
+		}
+	}
+}
+
+// trip makes one round trip. A panic, which must come from a hook of the
+// application's client, becomes the error of the commands.
+func (l *lane) trip(ctx context.Context, cmds []*command) {
 	var err error
 	if reason := l.guard(func() { err = l.roundTrip(ctx, cmds) }); reason != nil {
 		for _, c := range cmds {

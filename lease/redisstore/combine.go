@@ -1,0 +1,123 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+)
+
+const (
+	// leaders is how many round trips of a lane are under way at a time, before
+	// further commands queue up for a common one.
+	leaders = 2
+	// batchSize bounds what goes out together.
+	batchSize = 256
+)
+
+// combiner sends the commands of concurrent callers together: whoever finds a
+// leader's place free sends its own at once; whatever queues up meanwhile goes
+// out as one pipeline, sent by the first in the queue when a leader returns. So
+// a lone caller waits for nobody, nobody does more than one round trip for
+// others, and neither timers nor goroutines are needed. The idea is that of
+// flat combining (Hendler, Incze, Shavit, Tzafrir, 2010).
+type combiner struct {
+	mu      sync.Mutex
+	leading int
+	queue   []*job
+}
+
+// job is a caller's commands in the queue.
+type job struct {
+	cmds []*command
+	turn chan bool // true: lead the next round trip; false: it has been made
+}
+
+// do has cmds sent by trip, with others' or alone, and returns when the round
+// trip has been made. It reports false when ctx ended while they were queued:
+// they have not been sent and never will be.
+func (k *combiner) do(ctx context.Context, cmds []*command, trip func(context.Context, []*command)) bool {
+	k.mu.Lock()
+	if k.leading < leaders {
+		k.leading++
+		k.mu.Unlock()
+		defer k.next()
+		trip(ctx, cmds)
+		return true
+	}
+	j := &job{cmds: cmds, turn: make(chan bool, 1)}
+	k.queue = append(k.queue, j)
+	k.mu.Unlock()
+	var lead bool
+	select {
+	case lead = <-j.turn:
+	case <-ctx.Done():
+		if k.remove(j) {
+			return false
+		}
+		lead = <-j.turn
+	}
+	if lead {
+		k.lead(ctx, j, trip)
+	}
+	return true
+}
+
+// lead sends j's commands and those of whoever else waits.
+func (k *combiner) lead(ctx context.Context, j *job, trip func(context.Context, []*command)) {
+	others, cmds := k.take(j)
+	defer k.next()
+	defer func() {
+		for _, o := range others {
+			o.turn <- false
+		}
+	}()
+	// The end of one caller's context is no business of the others.
+	trip(context.WithoutCancel(ctx), cmds)
+}
+
+// take empties the queue, as far as a batch goes.
+func (k *combiner) take(j *job) (others []*job, cmds []*command) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	cmds = append(cmds, j.cmds...)
+	n := 0
+	for n < len(k.queue) && len(cmds)+len(k.queue[n].cmds) <= batchSize {
+		cmds = append(cmds, k.queue[n].cmds...)
+		n++
+	}
+	others = append(others, k.queue[:n]...)
+	k.drop(n)
+	return others, cmds
+}
+
+// next gives the leader's place to the first in the queue, or up.
+func (k *combiner) next() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.queue) == 0 {
+		k.leading--
+		return
+	}
+	j := k.queue[0]
+	k.drop(1)
+	j.turn <- true
+}
+
+// drop takes the first n out of the queue.
+func (k *combiner) drop(n int) {
+	m := copy(k.queue, k.queue[n:])
+	clear(k.queue[m:])
+	k.queue = k.queue[:m]
+}
+
+// remove takes j out of the queue, if it is still there.
+func (k *combiner) remove(j *job) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, o := range k.queue {
+		if o == j {
+			k.queue = append(k.queue[:i], k.queue[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
