@@ -117,19 +117,21 @@ func (c *call) settle() {
 // wait is the caller.
 func (c *call) wait() (bool, error) {
 	c.rest = c.work
-	defer func() { c.acquire.Lend <- nil }()
 	c.m.pool.Go(c.work)
-	return c.listen(nil)
+	ans := c.listen(nil)
+	c.acquire.Lend <- nil
+	return c.answered(ans)
 }
 
 // inPlace is caller and worker in one.
 func (c *call) inPlace() (bool, error) {
-	c.rest = func() { _, _ = c.listen(c.acquire.Lend) }
-	return c.listen(c.acquire.Lend)
+	c.rest = func() { c.listen(c.acquire.Lend) }
+	return c.answered(c.listen(c.acquire.Lend))
 }
 
-// listen waits for the last answer, and does what comes from lend.
-func (c *call) listen(lend chan any) (bool, error) {
+// listen waits for the last answer, nil when the tree stops without one, and
+// does what comes from lend.
+func (c *call) listen(lend chan any) any {
 	ended := c.ctx.Done()
 	for {
 		select {
@@ -137,7 +139,7 @@ func (c *call) listen(lend chan any) (bool, error) {
 			c.do(msg)
 		case ans := <-c.acquire.Reply:
 			if _, ok := ans.(*lockowner.Granted); !ok {
-				return c.answered(ans)
+				return ans
 			}
 			c.do(ans)
 		case <-ended:
@@ -146,7 +148,7 @@ func (c *call) listen(lend chan any) (bool, error) {
 				c.m.node.Send(&lockowner.Cancel{Acquire: &c.acquire})
 			}
 		case <-c.m.node.Done():
-			return c.answered(c.m.lastWord(c.acquire.Reply))
+			return c.m.lastWord(c.acquire.Reply)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (l *Lock) Release(ctx context.Context) error {
 			close(l.done)
 			return
 		}
-		go l.release()
+		l.m.pool.Go(l.release)
 	})
 	var stop <-chan struct{}
 	if ctx != nil && ctx.Err() == nil {

@@ -28,7 +28,7 @@ type Config struct {
 
 // Props makes an owner. Which key it owns it learns from its first Acquire.
 func Props(cfg *Config) *actor.Props {
-	return tree.Props(cfg.Log, func() actor.Actor { return &owner{cfg: cfg} })
+	return tree.Props(cfg.Work, func() actor.Actor { return &owner{cfg: cfg} })
 }
 
 type state int

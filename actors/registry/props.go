@@ -20,7 +20,7 @@ type Config struct {
 
 // Props makes a registry.
 func Props(cfg Config) *actor.Props {
-	return tree.Props(cfg.Owners.Log, func() actor.Actor {
+	return tree.Props(cfg.Owners.Work, func() actor.Actor {
 		return &registry{cfg: cfg, owners: make(map[string]*entry), alive: make(map[string]*entry)}
 	})
 }

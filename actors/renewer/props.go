@@ -27,5 +27,5 @@ type Config struct {
 
 // Props makes a renewer.
 func Props(cfg Config) *actor.Props {
-	return tree.Props(cfg.Log, func() actor.Actor { return &renewer{cfg: cfg} })
+	return tree.Props(cfg.Work, func() actor.Actor { return &renewer{cfg: cfg} })
 }

@@ -3,6 +3,7 @@ package renewer
 import (
 	"container/heap"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/actorlock/actorlock/actors/internal/tree"
@@ -113,7 +114,15 @@ func (r *renewer) failed(l *Renewal, err error) {
 	if l.index < 0 {
 		return // untracked, or lost already
 	}
-	if lease.IsLoss(err) || l.Policy == lease.LoseAtOnce {
+	switch {
+	case lease.IsLoss(err):
+		r.lose(l, err)
+		return
+	case l.Term.Expired(time.Now()):
+		// Most often the command was cut off for that.
+		r.lose(l, fmt.Errorf("%w: %w", lease.ErrLeaseExpired, err))
+		return
+	case l.Policy == lease.LoseAtOnce:
 		r.lose(l, err)
 		return
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func props(n *Node) *actor.Props {
-	return tree.Props(n.owners.Log, func() actor.Actor {
+	return tree.Props(n.owners.Work, func() actor.Actor {
 		return &supervisor{node: n, flying: make(map[string]struct{})}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/actorlock/actorlock/internal/warm"
 	"github.com/asynkron/protoactor-go/actor"
 )
 
@@ -54,13 +55,25 @@ type Failer interface {
 // Props makes the props of an actor. A panic in it is logged with its stack;
 // a Failer then recovers in place, keeping its mailbox, anything else is
 // stopped, never restarted: its state would be lost behind its parent's back.
-func Props(log *slog.Logger, make func() actor.Actor) *actor.Props {
+//
+// Actors run in w's goroutines.
+func Props(w *Work, make func() actor.Actor) *actor.Props {
 	stop := func(any) actor.Directive { return actor.StopDirective }
 	return actor.PropsFromProducer(
-		func() actor.Actor { return &safe{actor: make(), log: log} },
+		func() actor.Actor { return &safe{actor: make(), log: w.log} },
+		actor.WithDispatcher(dispatcher{w.pool}),
 		actor.WithSupervisor(actor.NewOneForOneStrategy(0, 0, stop)),
 	)
 }
+
+// dispatcher runs mailboxes in warm goroutines.
+type dispatcher struct{ pool *warm.Pool }
+
+// Schedule implements actor.Dispatcher.
+func (d dispatcher) Schedule(run func()) { d.pool.Go(run) }
+
+// Throughput is how many messages an actor handles before others get a chance.
+func (d dispatcher) Throughput() int { return 300 }
 
 type safe struct {
 	actor actor.Actor
