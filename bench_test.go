@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,6 +39,13 @@ func benchManager(b *testing.B, s lease.Store) *actorlock.Manager {
 	}
 	b.Cleanup(func() { _ = m.Shutdown(context.Background()) })
 	return m
+}
+
+// cpu is the time that this process has spent on processors.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func nothing(context.Context) error { return nil }
@@ -79,7 +87,9 @@ func BenchmarkDistinctKeys(b *testing.B) {
 			var left atomic.Int64
 			left.Store(int64(b.N))
 			var wg sync.WaitGroup
+			b.ReportAllocs()
 			b.ResetTimer()
+			begin := cpu()
 			for i := range callers {
 				key := fmt.Sprint("key:", i)
 				wg.Go(func() {
@@ -92,6 +102,7 @@ func BenchmarkDistinctKeys(b *testing.B) {
 				})
 			}
 			wg.Wait()
+			b.ReportMetric(float64(cpu()-begin)/float64(b.N), "cpu-ns/op")
 		}
 		b.Run(fmt.Sprintf("plain/%d", callers), func(b *testing.B) {
 			run(b, func(key string) error { return plainPair(ctx, client, key) })

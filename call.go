@@ -54,7 +54,10 @@ func (c *call) work() {
 func (c *call) do(msg any) bool {
 	switch m := msg.(type) {
 	case *lockowner.Errand:
-		m.Do()
+		if h := m.Do(); h != nil {
+			c.hold = h
+			c.run()
+		}
 	case *lockowner.Granted:
 		c.hold = m.Hold
 		c.run()

@@ -73,10 +73,11 @@ func (l *Lock) Lease() lease.Lease { return l.hold.Lease() }
 // returns the *LockLostError, every time. It works with a ctx that is done; one
 // that ends during the release ends only the wait for it, with ctx's error.
 func (l *Lock) Release(ctx context.Context) error {
-	first := false
 	l.once.Do(func() {
-		first = true
 		if l.leave != nil {
+			if err := l.hold.Ended(time.Now()); err != lease.ErrReleased {
+				l.err = err
+			}
 			l.leave()
 			close(l.done)
 			return
@@ -91,11 +92,6 @@ func (l *Lock) Release(ctx context.Context) error {
 	case <-l.done:
 	case <-stop:
 		return fmt.Errorf("release lock %q: %w", l.hold.Lease().Key, context.Cause(ctx))
-	}
-	if l.leave != nil && first {
-		if err := l.hold.Ended(time.Now()); err != nil && err != lease.ErrReleased {
-			return err
-		}
 	}
 	return l.err
 }

@@ -23,10 +23,16 @@ const over = math.MinInt64
 
 // NewTerm starts a term that a command sent at sent has confirmed for ttl.
 func NewTerm(sent time.Time, ttl time.Duration) *Term {
-	t := &Term{base: sent}
+	t := new(Term)
+	t.Begin(sent, ttl)
+	return t
+}
+
+// Begin starts a zero term, like NewTerm. It comes before any other use.
+func (t *Term) Begin(sent time.Time, ttl time.Duration) {
+	t.base = sent
 	t.deadline.Store(int64(DeadlineOf(sent, ttl).Sub(sent)))
 	t.expiry.Store(int64(WholeMillis(ttl)))
-	return t
 }
 
 // Confirm moves the deadline after a command that was sent at sent and granted

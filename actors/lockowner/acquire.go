@@ -7,10 +7,6 @@ import (
 	"github.com/actorlock/actorlock/lease"
 )
 
-// patience bounds one command of an owner. A client that hangs longer counts
-// as one that failed; what its command did is found out later.
-const patience = 3 * time.Second
-
 // acquisition is the state of getting the lease: one value for all its attempts.
 type acquisition struct {
 	value     string
@@ -91,30 +87,22 @@ func (o *owner) attempt(now time.Time) {
 	}
 	o.sent, o.owed, o.hinted, o.expires = now, false, false, time.Time{}
 	o.state = acquiring
-	o.flight++
-	flight, store, a := o.flight, o.cfg.Store, o.asked
-	o.io(head, patience, func(ctx context.Context) any {
-		sent := time.Now()
-		got, err := store.Acquire(ctx, a)
-		return &tried{flight: flight, sent: sent, asked: a, attempt: got, err: err}
-	}, func(err error) any {
-		return &tried{flight: flight, asked: a, err: err}
-	})
+	m := &tried{asked: o.asked, lender: head}
+	o.dispatch(head, patience, &m.Errand, m)
 }
 
 // tried deals with the outcome of an attempt.
 func (o *owner) tried(m *tried, now time.Time) {
 	if m.flight != o.flight || o.state != acquiring {
-		// Given up before. What it may have got goes back, unless a later attempt
-		// has recognised the value.
-		if m.asked.Value != o.value && (m.attempt.Acquired || m.err != nil) {
-			o.cfg.Work.Go(func() { discard(o.cfg, m.asked.Key, m.asked.Value) }, func(error) {})
-		}
+		o.stale(m)
 		return
 	}
 	o.state = waiting
 	if o.closing {
 		o.unsure = o.unsure || m.attempt.Acquired || (m.err != nil && lease.KindOf(m.err) == lease.Unknown)
+		if m.hold != nil {
+			o.refuseHold(m, lease.ErrShutdown)
+		}
 		return
 	}
 	switch {
@@ -129,7 +117,7 @@ func (o *owner) tried(m *tried, now time.Time) {
 		if m.attempt.TTL > 0 {
 			o.expires = now.Add(m.attempt.TTL + spacing)
 		}
-	case !lease.DeadlineOf(m.sent, o.asked.TTL).After(now):
+	case m.hold == nil && !m.inTime(now):
 		o.last = sighting{any: true, err: lease.ErrLeaseExpired}
 		o.abandon()
 	default:
@@ -139,9 +127,27 @@ func (o *owner) tried(m *tried, now time.Time) {
 	o.refuseSpent(now)
 }
 
+// stale deals with the outcome of an attempt that was given up before. What it
+// may have got goes back, unless a later attempt has recognised the value.
+func (o *owner) stale(m *tried) {
+	if m.hold != nil {
+		o.refuseHold(m, lease.ErrNoReply)
+	}
+	if m.asked.Value != o.value && (m.attempt.Acquired || m.err != nil) {
+		o.cfg.Work.Go(func() { discard(o.cfg, m.asked.Key, m.asked.Value) }, func(error) {})
+	}
+}
+
+// refuseHold ends a hold that an errand took while the owner had other plans.
+func (o *owner) refuseHold(m *tried, reason error) {
+	e := m.hold.lost(reason)
+	m.hold.end(e)
+	o.answer(m.lender, &Lost{Hold: m.hold, Err: e})
+}
+
 // abandon gives up the acquisition, and releases what it may have got.
 func (o *owner) abandon() {
-	o.send(nil, lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin})
+	o.send(nil, &released{release: lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin}})
 }
 
 // discard deletes a lease that nobody holds. Its outcome changes nothing: what

@@ -31,8 +31,9 @@ type Ask struct {
 //
 // With Lend, which needs room for three, a goroutine of the caller's receives
 // from it at once until the call is over, and does what it gets: *Granted comes
-// there instead, and *Errand, commands that the owner would have had to find
-// another goroutine for.
+// there instead, and *Errand, a command that the owner would have had to find
+// another goroutine for. An errand may get the lock right there, without a
+// *Granted.
 type Acquire struct {
 	tree.Quiet
 	Key     string // the caller's, without prefix
@@ -41,7 +42,21 @@ type Acquire struct {
 	Reply   chan any
 	Lend    chan any
 
-	waiter waiter // the owner's own
+	claim  atomic.Int32 // who decides what becomes of the call
+	waiter waiter       // the owner's own
+	hold   Hold         // once it is granted
+}
+
+// What has become of a call with a lent goroutine.
+const (
+	unclaimed = iota
+	taken     // by an errand, for the caller
+	answered  // by the owner
+)
+
+// decide reports whether the owner may still answer the call.
+func (m *Acquire) decide() bool {
+	return m.Lend == nil || m.claim.Load() == answered || m.claim.CompareAndSwap(unclaimed, answered)
 }
 
 // Cancel: caller -> registry -> lock owner. Give up waiting. When the answer to
@@ -57,13 +72,6 @@ type Release struct {
 	tree.Quiet
 	Hold *Hold
 	Lent bool // the goroutine behind Acquire.Lend still does errands
-}
-
-// Errand: lock owner -> a lent goroutine. Call Do; what comes of it goes to the
-// owner.
-type Errand struct {
-	tree.Quiet
-	Do func()
 }
 
 // Inspect: facade -> registry -> lock owner. The answer is a *Inspected on
@@ -115,8 +123,13 @@ type Lost struct {
 	Err  *lease.LockLostError
 }
 
-// Idle: lock owner -> registry. Nothing is left to do for Key. The owner may be
-// retired or given another key if Seen messages is all that it was sent.
+// Probe: registry -> lock owner. Say once, with *Idle, that there is nothing to
+// do: now, or as soon as that is so.
+type Probe struct{ tree.Quiet }
+
+// Idle: lock owner -> registry, after a Probe. Nothing is left to do for Key. The
+// owner may be retired or given another key if Seen messages is all that it was
+// sent.
 type Idle struct {
 	tree.Quiet
 	Owner *actor.PID
@@ -143,32 +156,4 @@ type woken struct {
 	tree.Quiet
 	pending *atomic.Bool // of the watch that it came from
 	foreign bool         // from another node's release
-}
-
-// tried: an acquire's goroutine -> lock owner.
-type tried struct {
-	tree.Quiet
-	flight  int
-	sent    time.Time
-	asked   lease.Acquisition
-	attempt lease.Attempt
-	err     error
-}
-
-// checked: a hand-over's goroutine -> lock owner.
-type checked struct {
-	tree.Quiet
-	flight    int
-	errand    errand
-	sent      time.Time
-	first     uint64
-	contended bool
-	err       error
-}
-
-// released: a release's goroutine -> lock owner.
-type released struct {
-	tree.Quiet
-	flight int
-	err    error
 }

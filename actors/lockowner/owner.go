@@ -52,7 +52,7 @@ type owner struct {
 	state    state
 	closing  bool
 	seen     int       // routed messages received
-	reported int       // the last count reported with Idle
+	probed   bool      // the registry wants to know when there is nothing to do
 	flight   int       // number of the command in flight; results of others are stale
 	overdue  time.Time // when a command in flight is not waited for any longer
 
@@ -62,12 +62,13 @@ type owner struct {
 	acquisition
 	watch
 
-	tenure  *tenure // the lease while it is ours
+	tenure  *tenure   // the lease while it is ours
+	trackAt time.Time // when the renewer gets to know of it, zero when it does
 	hold    *Hold
 	holder  *waiter
 	leaving *waiter   // has settled, and waits for what the store says
 	lent    bool      // its goroutine does errands
-	errand  errand    // of the hand-over that is being arranged
+	need    need      // of the hand-over that is being arranged
 	turn    time.Time // when this turn of hand-overs began
 }
 
@@ -102,6 +103,8 @@ func (o *owner) Receive(c actor.Context) {
 		o.checked(m, now)
 	case *released:
 		o.released(m, now)
+	case *Probe:
+		o.probed = true
 	case *woken:
 		o.woken(m)
 	case *tick:
@@ -120,6 +123,9 @@ func (o *owner) Receive(c actor.Context) {
 
 // step does what has become due: it spends budgets, starts an attempt, rests.
 func (o *owner) step(now time.Time) {
+	if !o.trackAt.IsZero() && !now.Before(o.trackAt) {
+		o.track()
+	}
 	late := o.flying() && !now.Before(o.overdue)
 	if late {
 		o.giveUp(now)
@@ -155,8 +161,9 @@ func (o *owner) step(now time.Time) {
 	// Once there is a reason to watch, as long as anybody waits.
 	o.watchIf(!o.queue.empty() && (o.state == waiting || o.watching()))
 	o.timer.Set(o.nextEvent())
-	if o.state == idle && o.seen != o.reported {
-		o.reported = o.seen
+	if o.state == idle && o.probed {
+		o.probed = false
+		o.timer.Stop()
 		o.c.Send(o.c.Parent(), &Idle{Owner: o.self, Key: o.key, Seen: o.seen})
 	}
 }
@@ -176,6 +183,7 @@ func (o *owner) nextEvent() time.Time {
 	if o.state == waiting {
 		at = sooner(at, o.nextAttempt())
 	}
+	at = sooner(at, o.trackAt)
 	if o.flying() && o.overdue.After(time.Now()) {
 		at = sooner(at, o.overdue)
 	}
@@ -202,9 +210,9 @@ func (o *owner) giveUp(now time.Time) {
 			o.state = waiting
 		}
 	case passing:
-		o.checked(&checked{flight: o.flight, errand: o.errand, err: lease.ErrNoReply, contended: true}, now)
+		o.checked(&checked{Errand: Errand{flight: o.flight}, need: o.need, err: lease.ErrNoReply, contended: true}, now)
 	case releasing:
-		o.released(&released{flight: o.flight, err: lease.ErrNoReply}, now)
+		o.released(&released{Errand: Errand{flight: o.flight}, err: lease.ErrNoReply}, now)
 	}
 }
 
@@ -215,24 +223,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// io runs do outside Receive, in the goroutine that lender lends if there is
-// one, and sends the owner the message that do returns. failed makes it when do
-// panics. When nothing has come after limit the owner goes on without.
-func (o *owner) io(lender *waiter, limit time.Duration, do func(ctx context.Context) any, failed func(error) any) {
-	self, cfg := o.self, o.cfg
-	o.overdue = time.Now().Add(limit)
-	run := func() { cfg.System.Root.Send(self, do(lease.Patiently(cfg.Context))) }
-	fail := func(err error) { cfg.System.Root.Send(self, failed(err)) }
-	if lender != nil && lender.Lend != nil {
-		o.put(lender.Lend, &Errand{Do: cfg.Work.Lend(run, fail)}, lender)
-		return
-	}
-	cfg.Work.Go(run, fail)
-}
-
 // answer sends a caller what it waits for.
 func (o *owner) answer(w *waiter, msg any) {
-	w.answered = true
 	to := w.Reply
 	if _, ok := msg.(*Granted); ok && w.Lend != nil {
 		to = w.Lend

@@ -1,9 +1,9 @@
 package lockowner
 
 import (
-	"context"
 	"time"
 
+	"github.com/actorlock/actorlock/actors/renewer"
 	"github.com/actorlock/actorlock/lease"
 )
 
@@ -14,8 +14,8 @@ const (
 	standBack = 5 * time.Millisecond
 )
 
-// errand is what a hand-over needs from the store first. The zero value: nothing.
-type errand struct {
+// need is what a hand-over needs from the store first. The zero value: nothing.
+type need struct {
 	check  bool          // whether other nodes wait
 	tokens int           // to reserve
 	ttl    time.Duration // to set
@@ -44,7 +44,7 @@ func (o *owner) onward(now time.Time, fresh bool) {
 		o.release()
 		return
 	}
-	var e errand
+	var e need
 	if !fresh && now.Sub(o.turn) >= turnLength {
 		e.check = true
 		o.run(e)
@@ -57,7 +57,7 @@ func (o *owner) onward(now time.Time, fresh bool) {
 		}
 		e.tokens = t.tokens.nextBlock()
 	}
-	if fresh && w.Ask.TTL == t.ttl && e == (errand{}) {
+	if fresh && w.Ask.TTL == t.ttl && e == (need{}) {
 		o.adopt(w)
 		o.grant()
 		return
@@ -65,7 +65,7 @@ func (o *owner) onward(now time.Time, fresh bool) {
 	if !lease.Passable(t.term.Remaining(now), w.Ask.TTL) {
 		e.ttl = w.Ask.TTL
 	}
-	if e == (errand{}) {
+	if e == (need{}) {
 		o.adopt(w)
 		o.reply()
 		o.grant()
@@ -102,46 +102,30 @@ func (o *owner) adopt(w *waiter) {
 	}
 	o.untrack()
 	t.ttl, t.policy = w.Ask.TTL, w.Ask.Policy
-	o.track()
+	t.renewal = new(renewer.Renewal)
+	o.renew()
 }
 
 // reply tells the last holder that all is well.
 func (o *owner) reply() {
 	if w := o.leaving; w != nil {
 		o.leaving = nil
-		o.answer(w, &Released{})
+		o.answer(w, &w.released)
 		o.unwatchSender(w.sender)
 	}
 }
 
-// run sends a hand-over's errand to the store.
-func (o *owner) run(e errand) {
-	t, cfg, key := o.tenure, o.cfg, o.storeKey
+// run has the store asked for what a hand-over needs.
+func (o *owner) run(n need) {
+	t := o.tenure
 	lender := o.lender()
-	if e.check {
+	if n.check {
 		o.reply() // its answer says nothing about the lease
 		lender = nil
 	}
-	o.state, o.errand = passing, e
-	o.flight++
-	flight := o.flight
-	limit := min(patience, max(time.Until(t.term.Deadline()), spacing))
-	o.io(lender, limit, func(ctx context.Context) any {
-		m := &checked{flight: flight, errand: e, sent: time.Now()}
-		switch {
-		case e.check:
-			var contended bool
-			contended, m.err = cfg.Store.Contended(ctx, key, cfg.Origin)
-			m.contended = contended || m.err != nil
-		case e.tokens > 0:
-			m.first, m.err = cfg.Store.Reserve(ctx, lease.Reservation{Key: key, Value: t.value, Tokens: e.tokens, TTL: e.ttl})
-		default:
-			cfg.Store.Extend(ctx, []lease.Extension{{Key: key, Value: t.value, TTL: e.ttl}}, func(_ int, err error) { m.err = err })
-		}
-		return m
-	}, func(err error) any {
-		return &checked{flight: flight, errand: e, err: err, contended: true}
-	})
+	o.state, o.need = passing, n
+	m := &checked{key: o.storeKey, value: t.value, need: n}
+	o.dispatch(lender, min(patience, max(time.Until(t.term.Deadline()), spacing)), &m.Errand, m)
 }
 
 // checked goes on with a hand-over when its errand has been run.
@@ -159,24 +143,24 @@ func (o *owner) checked(m *checked, now time.Time) {
 		o.replyLost(err)
 		o.drop()
 		return
-	case m.errand.check && m.contended:
+	case m.need.check && m.contended:
 		o.notBefore = now.Add(standBack)
 		o.release()
 		return
-	case err != nil && !m.errand.check, o.closing, t.lost != nil:
+	case err != nil && !m.need.check, o.closing, t.lost != nil:
 		o.release()
 		return
-	case m.errand.check:
+	case m.need.check:
 		o.turn = now
-	case m.errand.ttl > 0 && !t.term.Confirm(m.sent, now, m.errand.ttl):
+	case m.need.ttl > 0 && !t.term.Confirm(m.sent, now, m.need.ttl):
 		o.release()
 		return
 	}
-	if m.errand.tokens > 0 {
-		t.tokens.add(m.first, m.errand.tokens)
+	if m.need.tokens > 0 {
+		t.tokens.add(m.first, m.need.tokens)
 	}
-	if m.errand.ttl > 0 {
-		t.ttl = m.errand.ttl
+	if m.need.ttl > 0 {
+		t.ttl = m.need.ttl
 	}
 	o.onward(now, o.leaving == nil)
 }

@@ -17,6 +17,9 @@ type waiter struct {
 	place    *list.Element // nil once it has left
 	next     time.Time     // when its budget changes, zero for never
 	index    int           // in the queue's clock, -1 outside
+
+	granted  Granted // answers, here to be sent
+	released Released
 }
 
 // from says whether the call was made by the actor pid.

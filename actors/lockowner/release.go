@@ -1,7 +1,6 @@
 package lockowner
 
 import (
-	"context"
 	"time"
 
 	"github.com/actorlock/actorlock/lease"
@@ -13,8 +12,9 @@ func (o *owner) release() {
 	o.untrack()
 	t.term.End()
 	o.tenure = nil
-	r := lease.Release{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}
-	r.Used, r.Reserved = t.tokens.unused()
+	r := &t.release
+	r.release = lease.Release{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}
+	r.release.Used, r.release.Reserved = t.tokens.unused()
 	o.send(o.lender(), r)
 }
 
@@ -27,30 +27,9 @@ func (o *owner) lender() *waiter {
 }
 
 // send deletes a value of ours in the store.
-func (o *owner) send(lender *waiter, r lease.Release) {
+func (o *owner) send(lender *waiter, r *released) {
 	o.state = releasing
-	o.flight++
-	flight, cfg := o.flight, o.cfg
-	begin := time.Now()
-	o.io(lender, patience, func(ctx context.Context) any {
-		err := once(ctx, cfg.Store, r)
-		if err != nil && !lease.IsLoss(err) && r.Certain && time.Since(begin) < patience {
-			// The reply is missing. Again, so that the key does not stand until
-			// its TTL; but "gone" can now be our own doing.
-			r.Certain = false
-			if err = once(ctx, cfg.Store, r); lease.IsLoss(err) {
-				err = nil
-			}
-		}
-		return &released{flight: flight, err: err}
-	}, func(err error) any {
-		return &released{flight: flight, err: err}
-	})
-}
-
-func once(ctx context.Context, s lease.Store, r lease.Release) (verdict error) {
-	s.Release(ctx, []lease.Release{r}, func(_ int, err error) { verdict = err })
-	return verdict
+	o.dispatch(lender, patience, &r.Errand, r)
 }
 
 // released goes on when a release has been answered.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/actorlock/actorlock/actors/renewer"
 	"github.com/actorlock/actorlock/lease"
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // tenure is the lease while it is this node's: from the acquire to the release
@@ -13,10 +14,23 @@ type tenure struct {
 	value   string
 	ttl     time.Duration // as the holder asked for it
 	policy  lease.Policy
-	term    *lease.Term
+	term    lease.Term
 	renewal *renewer.Renewal
 	tokens  tokens
-	lost    error // the renewer's word, while a hand-over was being arranged
+	lost    error    // the renewer's word, while a hand-over was being arranged
+	release released // the end of it
+
+	first renewer.Renewal // the renewal to begin with
+}
+
+// begin makes t the tenure that an attempt has got.
+func (t *tenure) begin(m *tried) {
+	t.value, t.ttl = m.asked.Value, m.asked.TTL
+	t.term.Begin(m.sent, m.asked.TTL)
+	t.tokens.fresh, t.tokens.foreign = m.attempt.Token, m.attempt.ForeignKey
+	if m.lender != nil {
+		t.policy = m.lender.Ask.Policy
+	}
 }
 
 // tokens is a supply of fencing tokens: the one that came with the lease, then
@@ -66,29 +80,44 @@ func (t *tokens) unused() (used, reserved uint64) {
 
 // begin takes possession of the lease that an attempt has got.
 func (o *owner) begin(m *tried, now time.Time) {
-	t := &tenure{value: o.value, ttl: o.asked.TTL, term: lease.NewTerm(m.sent, o.asked.TTL)}
-	t.tokens.fresh, t.tokens.foreign = m.attempt.Token, m.attempt.ForeignKey
+	t := &m.tenure
 	o.tenure, o.unsure, o.turn, o.last = t, false, now, sighting{}
-	if w := o.queue.head(); w != nil {
-		t.policy = w.Ask.Policy
+	t.renewal = &t.first
+	o.renew()
+	if m.hold == nil {
+		o.onward(now, true)
+		return
 	}
-	o.track()
-	o.onward(now, true)
+	w := m.lender
+	o.queue.remove(w)
+	o.state, o.hold, o.holder = held, m.hold, w
 }
 
-// track has the renewer extend the lease as the tenure says from now on.
-func (o *owner) track() {
+// renew describes the lease to the renewer, which gets to see it later: most
+// holds are over by then. Until that time the deadline is far away.
+func (o *owner) renew() {
 	t := o.tenure
-	t.renewal = &renewer.Renewal{
-		Key: o.storeKey, Value: t.value, TTL: t.ttl, Policy: t.policy, Term: t.term, Owner: o.self,
-	}
-	o.c.Send(o.cfg.Renewer, &renewer.Track{Renewal: t.renewal})
+	r := t.renewal
+	r.Key, r.Value, r.TTL, r.Policy, r.Term, r.Owner = o.storeKey, t.value, t.ttl, t.policy, &t.term, o.self
+	o.trackAt = t.term.Confirmed().Add(min(t.ttl/8, untracked))
+}
+
+// untracked is how long a hold may last without the renewer's knowing.
+const untracked = 100 * time.Millisecond
+
+// track has the renewer extend the lease from now on.
+func (o *owner) track() {
+	o.trackAt = time.Time{}
+	o.c.Send(o.cfg.Renewer, &renewer.Track{Renewal: o.tenure.renewal})
 }
 
 // untrack has it left alone. It reports whether no extension is on its way.
 func (o *owner) untrack() (quiet bool) {
 	quiet = o.tenure.renewal.Halt()
-	o.c.Send(o.cfg.Renewer, &renewer.Untrack{Renewal: o.tenure.renewal})
+	if o.trackAt.IsZero() {
+		o.c.Send(o.cfg.Renewer, &renewer.Untrack{Renewal: o.tenure.renewal})
+	}
+	o.trackAt = time.Time{}
 	return quiet
 }
 
@@ -96,16 +125,24 @@ func (o *owner) untrack() (quiet bool) {
 func (o *owner) grant() {
 	w := o.queue.head()
 	o.queue.remove(w)
-	t := o.tenure
-	h := &Hold{
-		lease:  lease.Lease{Key: w.Key, Node: o.cfg.Node},
-		origin: o.cfg.Origin, storeKey: o.storeKey, value: t.value, term: t.term, owner: o.self,
+	if !w.decide() { // cannot be: a call is taken only while an attempt is in flight
+		panic("lock owner: granted twice")
 	}
+	w.grant(o.cfg, o.tenure, o.self)
+	o.state, o.hold, o.holder = held, &w.hold, w
+	w.granted.Hold = &w.hold
+	o.answer(w, &w.granted)
+}
+
+// grant makes w's hold of the lease.
+func (w *waiter) grant(cfg *Config, t *tenure, owner *actor.PID) {
+	w.answered = true
+	h := &w.hold
+	h.lease = lease.Lease{Key: w.Key, Node: cfg.Node}
+	h.origin, h.storeKey, h.value, h.term, h.owner = cfg.Origin, cfg.Prefix+w.Key, t.value, &t.term, owner
 	if w.Ask.Fencing && t.tokens.left() {
 		h.lease.Token = t.tokens.take()
 	}
-	o.state, o.hold, o.holder = held, h, w
-	o.answer(w, &Granted{Hold: h})
 }
 
 // lost deals with the renewer's word that the lease is lost: whoever holds it is

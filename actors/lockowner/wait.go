@@ -46,9 +46,13 @@ func (o *owner) leave(w *waiter, now time.Time) {
 // refuse answers a caller that does not get the lock, with err or with what was
 // last seen of the key.
 func (o *owner) refuse(w *waiter, now time.Time, err error) {
+	if w.place != nil && !w.decide() {
+		return // taken: the errand that did it will tell
+	}
 	if w.place != nil {
 		o.queue.remove(w)
 	}
+	w.answered = true
 	e := &lease.AcquireError{Key: w.Key, Attempts: w.budget.made, Waited: now.Sub(w.budget.start)}
 	switch {
 	case o.tenure != nil:

@@ -20,3 +20,6 @@ type Closed struct {
 	tree.Quiet
 	Open []string
 }
+
+// tick: timer -> registry.
+type tick struct{ tree.Quiet }

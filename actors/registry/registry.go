@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/actorlock/actorlock/actors/internal/tree"
 	"github.com/actorlock/actorlock/actors/lockowner"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/asynkron/protoactor-go/actor"
@@ -18,11 +19,17 @@ const (
 	closed
 )
 
+// pause is the time between two sweeps: an owner that had no message from one
+// to the next is asked whether it is idle.
+const pause = 150 * time.Millisecond
+
 // entry is an owner and the count of messages it was sent.
 type entry struct {
-	owner *actor.PID
-	key   string // of the caller's; of a spare owner, its last one
-	sent  int
+	owner  *actor.PID
+	key    string // of the caller's; of a spare owner, its last one
+	sent   int
+	seen   int // sent, at the last sweep
+	probed int // sent, when it was last asked
 }
 
 type registry struct {
@@ -31,11 +38,19 @@ type registry struct {
 	owners map[string]*entry // by the caller's key
 	spare  []*entry
 	alive  map[string]*entry // all of them, by the actor's id
+	timer  *tree.Timer       // of the next sweep, set while keys have owners
 }
 
 // Receive implements actor.Actor.
 func (r *registry) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
+	case *actor.Started:
+		r.timer = tree.NewTimer(r.cfg.Owners.System, c.Self(), &tick{})
+	case *actor.Stopping:
+		r.timer.Stop()
+	case *tick:
+		r.timer.Fired()
+		r.sweep(c)
 	case *lockowner.Acquire:
 		r.acquire(c, m)
 	case *lockowner.Cancel:
@@ -85,6 +100,7 @@ func (r *registry) acquire(c actor.Context, m *lockowner.Acquire) {
 		e := r.employ(c)
 		e.key = m.Key
 		r.owners[m.Key] = e
+		r.timer.Set(time.Now().Add(pause))
 	}
 	r.forward(c, m.Key)
 }
@@ -117,6 +133,21 @@ func (r *registry) forward(c actor.Context, key string) bool {
 	e.sent++
 	c.Forward(e.owner)
 	return true
+}
+
+// sweep asks owners that have been quiet to say when they have nothing to do.
+func (r *registry) sweep(c actor.Context) {
+	if r.state >= closing || len(r.owners) == 0 {
+		return
+	}
+	for _, e := range r.owners {
+		if e.sent == e.seen && e.sent != e.probed {
+			e.probed = e.sent
+			c.Send(e.owner, &lockowner.Probe{})
+		}
+		e.seen = e.sent
+	}
+	r.timer.Set(time.Now().Add(pause))
 }
 
 // retire takes the key from an owner that has nothing to do, unless a message

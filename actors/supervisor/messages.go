@@ -20,6 +20,6 @@ type flush struct{ tree.Quiet }
 // released: a release's goroutine -> supervisor.
 type released struct {
 	tree.Quiet
-	keys []string // as callers know them
-	errs []error  // nil for each that is released, or not ours any more
+	key string // as callers know it
+	err error  // nil when it is released, or not ours any more
 }

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/actorlock/actorlock/actors/lockowner"
@@ -116,46 +117,49 @@ func (s *supervisor) surrendered(c actor.Context, m *lockowner.Surrendered) {
 	}
 }
 
-// flush sends the batch to the store.
+// flush sends the batch to the store. Each verdict counts when it comes,
+// whatever becomes of the others.
 func (s *supervisor) flush(c actor.Context) {
 	if len(s.batch) == 0 {
 		return
 	}
 	batch, cfg, self := s.batch, s.node.owners, c.Self()
 	s.batch = nil
-	m := &released{errs: make([]error, len(batch))}
 	releases := make([]lease.Release, len(batch))
 	for i, b := range batch {
-		m.keys = append(m.keys, b.Key)
 		releases[i] = lease.Release{Key: b.StoreKey, Value: b.Value, Origin: cfg.Origin}
 		s.flying[b.Key] = struct{}{}
+	}
+	told := make([]atomic.Bool, len(batch))
+	tell := func(i int, err error) {
+		if told[i].Swap(true) {
+			return
+		}
+		if lease.IsLoss(err) {
+			err = nil // somebody else's business by now
+		}
+		cfg.System.Root.Send(self, &released{key: batch[i].Key, err: err})
+	}
+	rest := func(err error) {
+		for i := range batch {
+			tell(i, err)
+		}
 	}
 	cfg.Work.Go(func() {
 		ctx, cancel := context.WithTimeout(cfg.Context, patience)
 		defer cancel()
-		cfg.Store.Release(ctx, releases, func(i int, err error) {
-			if !lease.IsLoss(err) { // somebody else's business by now
-				m.errs[i] = err
-			}
-		})
-		cfg.System.Root.Send(self, m)
-	}, func(err error) {
-		for i := range m.errs {
-			m.errs[i] = err
-		}
-		cfg.System.Root.Send(self, m)
-	})
+		cfg.Store.Release(ctx, releases, tell)
+		rest(lease.ErrNoReply)
+	}, rest)
 }
 
 func (s *supervisor) released(m *released) {
-	for i, key := range m.keys {
-		if _, ok := s.flying[key]; !ok {
-			continue // given up before
-		}
-		delete(s.flying, key)
-		if m.errs[i] != nil {
-			s.leave(key, m.errs[i])
-		}
+	if _, ok := s.flying[m.key]; !ok {
+		return // given up before
+	}
+	delete(s.flying, m.key)
+	if m.err != nil {
+		s.leave(m.key, m.err)
 	}
 }
 

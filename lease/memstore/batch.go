@@ -44,7 +44,7 @@ func (s *Store) extend(ctx context.Context, batch []lease.Extension, verdicts []
 		}
 		var e *entry
 		if err == nil {
-			e, err = s.ours(x.Key, x.Value, now)
+			e, err = s.ours(op, x.Key, x.Value, now)
 		}
 		if err == nil {
 			e.expiry = now.Add(ttl)
@@ -85,7 +85,7 @@ func (s *Store) release(ctx context.Context, batch []lease.Release, verdicts []e
 		if verdicts[i] = named(op, r.Key); verdicts[i] != nil {
 			continue
 		}
-		e, err := s.ours(r.Key, r.Value, now)
+		e, err := s.ours(op, r.Key, r.Value, now)
 		if err != nil {
 			verdicts[i] = err
 			continue
@@ -120,7 +120,7 @@ func (s *Store) Reserve(ctx context.Context, r lease.Reservation) (first uint64,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	e, err := s.ours(r.Key, r.Value, now)
+	e, err := s.ours(op, r.Key, r.Value, now)
 	if err != nil {
 		return 0, err
 	}
@@ -141,13 +141,13 @@ func fill(verdicts []error, err error) {
 }
 
 // ours finds the entry of a lease that still holds value.
-func (s *Store) ours(key, value string, now time.Time) (*entry, error) {
+func (s *Store) ours(op, key, value string, now time.Time) (*entry, error) {
 	e := s.table.find(key)
 	switch {
 	case e == nil || !e.held(now):
-		return nil, lease.ErrLeaseGone
+		return nil, &lease.StoreError{Op: op, Kind: lease.Permanent, Err: lease.ErrLeaseGone}
 	case e.value != value:
-		return nil, lease.ErrLeaseTaken
+		return nil, &lease.StoreError{Op: op, Kind: lease.Permanent, Err: lease.ErrLeaseTaken}
 	}
 	return e, nil
 }

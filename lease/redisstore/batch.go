@@ -78,9 +78,9 @@ func (c *command) verdict(op string) error {
 	case int64(1):
 		return nil
 	case int64(0):
-		return lease.ErrLeaseGone
+		return lost(op, lease.ErrLeaseGone)
 	case int64(2):
-		return lease.ErrLeaseTaken
+		return lost(op, lease.ErrLeaseTaken)
 	}
 	return c.unexpected(op)
 }

@@ -37,6 +37,11 @@ func (c *command) failure(op string) error {
 	return &lease.StoreError{Op: op, Kind: kind, Err: err}
 }
 
+// lost is a verdict that a lease is not ours any more, with the step that found it.
+func lost(op string, why error) error {
+	return &lease.StoreError{Op: op, Kind: lease.Permanent, Err: why}
+}
+
 // unexpected is the error of a command whose reply makes no sense.
 func (c *command) unexpected(op string) error {
 	return &lease.StoreError{Op: op, Err: fmt.Errorf("unexpected reply %T", c.Val())}

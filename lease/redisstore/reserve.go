@@ -39,9 +39,9 @@ func (s *Store) Reserve(ctx context.Context, r lease.Reservation) (uint64, error
 	case !ok:
 		return 0, c.unexpected("reserve")
 	case first == reserveGone:
-		return 0, lease.ErrLeaseGone
+		return 0, lost("reserve", lease.ErrLeaseGone)
 	case first == reserveTaken:
-		return 0, lease.ErrLeaseTaken
+		return 0, lost("reserve", lease.ErrLeaseTaken)
 	case first == reserveForeign:
 		return 0, lease.ErrNoTokens
 	}

@@ -6,12 +6,13 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Timer sends a message to an actor at a set time. It is used from that
-// actor's Receive only. Ticks of an earlier setting can still arrive: the
-// receiver looks at the clock, not at the tick.
+// Timer sends a message to an actor at a set time, or earlier: setting it to a
+// later time costs nothing, so ticks of an earlier setting still arrive. The
+// receiver looks at the clock, not at the tick, and sets the timer again. It is
+// used from that actor's Receive only.
 type Timer struct {
 	timer *time.Timer
-	at    time.Time
+	armed time.Time // when it will fire, zero for never
 	fire  func()
 }
 
@@ -20,25 +21,26 @@ func NewTimer(system *actor.ActorSystem, pid *actor.PID, msg any) *Timer {
 	return &Timer{fire: func() { system.Root.Send(pid, msg) }}
 }
 
-// Set makes the timer fire at t; the zero time clears it.
+// Set makes the timer fire at t at the latest; the zero time asks for nothing.
 func (t *Timer) Set(at time.Time) {
-	if at.Equal(t.at) {
+	if at.IsZero() || (!t.armed.IsZero() && !at.Before(t.armed)) {
 		return
 	}
-	t.at = at
-	switch {
-	case at.IsZero():
-		t.timer.Stop()
-	case t.timer == nil:
+	t.armed = at
+	if t.timer == nil {
 		t.timer = time.AfterFunc(time.Until(at), t.fire)
-	default:
-		t.timer.Reset(time.Until(at))
+		return
 	}
+	t.timer.Reset(time.Until(at))
 }
 
-// Fired is called when a tick was received, so that the same time can be set
-// again. It reports the time that had been set.
-func (t *Timer) Fired() { t.at = time.Time{} }
+// Fired is called when a tick was received.
+func (t *Timer) Fired() { t.armed = time.Time{} }
 
-// Stop ends the timer.
-func (t *Timer) Stop() { t.Set(time.Time{}) }
+// Stop ends the timer. It can be set again.
+func (t *Timer) Stop() {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.armed = time.Time{}
+}

@@ -23,40 +23,47 @@ type Work struct {
 // NewWork makes an empty Work that runs in pool and logs panics to log.
 func NewWork(log *slog.Logger, pool *warm.Pool) *Work { return &Work{log: log, pool: pool} }
 
-// Go runs do in a goroutine. When do panics, failed is called with the panic
-// as an error: a store is code of others, and its panic is one command's error.
-func (w *Work) Go(do func(), failed func(error)) {
-	w.begin()
-	w.pool.Go(func() {
-		defer w.done()
-		w.guard(do, failed)
-	})
+// Task is a piece of work. When Run panics, Failed is called with the panic as
+// an error: a store is code of others, and its panic is one command's error.
+type Task interface {
+	Run()
+	Failed(err error)
 }
 
-// Lend is like Go, but returns the function for somebody else to run, once.
-func (w *Work) Lend(do func(), failed func(error)) func() {
-	w.begin()
-	return func() {
-		defer w.done()
-		w.guard(do, failed)
-	}
+// Go runs do in a goroutine, like a Task.
+func (w *Work) Go(do func(), failed func(error)) { w.Start(&funcs{do, failed}) }
+
+type funcs struct {
+	run    func()
+	failed func(error)
 }
 
-func (w *Work) begin() {
+func (f *funcs) Run()             { f.run() }
+func (f *funcs) Failed(err error) { f.failed(err) }
+
+// Start runs t in a goroutine.
+func (w *Work) Start(t Task) {
+	w.Lend()
+	w.pool.Go(func() { w.Finish(t) })
+}
+
+// Lend counts a task in that somebody else will pass to Finish, once.
+func (w *Work) Lend() {
 	w.mu.Lock()
 	w.running++
 	w.mu.Unlock()
 }
 
-// guard runs do, with a panic turned into an error.
-func (w *Work) guard(do func(), failed func(error)) {
+// Finish runs a task that was counted in.
+func (w *Work) Finish(t Task) {
+	defer w.done()
 	defer func() {
 		if r := recover(); r != nil {
 			w.log.Error("actorlock: panic in a store", "panic", r, "stack", string(debug.Stack()))
-			failed(fmt.Errorf("panic in the store: %v", r))
+			t.Failed(fmt.Errorf("panic in the store: %v", r))
 		}
 	}()
-	do()
+	t.Run()
 }
 
 func (w *Work) done() {

@@ -1,0 +1,120 @@
+package renewer
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/actorlock/actorlock/lease"
+)
+
+func TestScheduleIsInOrder(t *testing.T) {
+	var s schedule
+	require.True(t, s.first().IsZero())
+	base := time.Now()
+	random := rand.New(rand.NewPCG(1, 2))
+	all := make([]*Renewal, 300)
+	for i := range all {
+		all[i] = &Renewal{index: -1}
+		require.False(t, s.remove(all[i]), "not in")
+	}
+	in := map[*Renewal]bool{}
+	for range 5000 {
+		r := all[random.IntN(len(all))]
+		if random.IntN(3) == 0 {
+			require.Equal(t, in[r], s.remove(r))
+			require.Negative(t, r.index)
+			delete(in, r)
+		} else {
+			s.set(r, base.Add(time.Duration(random.IntN(100))*time.Second))
+			in[r] = true
+		}
+		require.Len(t, s, len(in))
+		for i, r := range s {
+			require.Equal(t, i, r.index)
+			require.False(t, r.next.Before(s.first()))
+		}
+	}
+	last := base
+	for len(s) > 0 {
+		require.False(t, s.first().Before(last))
+		last = s.first()
+		require.True(t, s.remove(s[0]))
+	}
+}
+
+func TestScheduleDoesNotTakeAnothersPlace(t *testing.T) {
+	var a, b schedule
+	in, out := &Renewal{index: -1}, &Renewal{index: -1}
+	a.set(in, time.Now())
+	b.set(out, time.Now())
+	require.False(t, a.remove(out), "of another schedule")
+	require.Len(t, a, 1)
+}
+
+func TestTimes(t *testing.T) {
+	for _, tt := range []struct {
+		ttl, early, patience, first, last time.Duration
+	}{
+		{time.Millisecond, time.Millisecond / 12, time.Millisecond / 4, time.Millisecond, time.Millisecond},
+		{96 * time.Millisecond, 8 * time.Millisecond, 24 * time.Millisecond, 1500 * time.Microsecond, 12 * time.Millisecond},
+		{30 * time.Second, 2500 * time.Millisecond, 7500 * time.Millisecond, 468750 * time.Microsecond, 3750 * time.Millisecond},
+	} {
+		require.Equal(t, tt.early, early(tt.ttl))
+		require.Equal(t, tt.patience, patience(tt.ttl))
+		require.Equal(t, tt.first, backOff(tt.ttl, 1))
+		require.Equal(t, tt.last, backOff(tt.ttl, 1<<40))
+		last := time.Duration(0)
+		for n := range 10 {
+			pause := backOff(tt.ttl, n)
+			require.GreaterOrEqual(t, pause, last)
+			require.GreaterOrEqual(t, pause, time.Millisecond)
+			last = pause
+		}
+	}
+	for ttl := time.Millisecond; ttl <= lease.MaxTTL; ttl = ttl*2 + 1 {
+		// contract 3.1: an extension as early as that still keeps its distance.
+		require.Less(t, ttl/3-early(ttl)+patience(ttl), ttl)
+		require.LessOrEqual(t, backOff(ttl, 100), max(ttl/8, time.Millisecond))
+	}
+}
+
+// Halt and begin announce themselves before they look at each other: an
+// extension that begins after a quiet Halt does not exist.
+func TestHaltRacesWithBegin(t *testing.T) {
+	for range 3000 {
+		r := &Renewal{Term: lease.NewTerm(time.Now(), time.Minute)}
+		var quiet, began bool
+		var wg sync.WaitGroup
+		wg.Go(func() { quiet = r.Halt() })
+		wg.Go(func() { began = r.begin() })
+		wg.Wait()
+		require.False(t, quiet && began)
+		require.True(t, r.Halted())
+		require.False(t, r.begin(), "for good")
+	}
+}
+
+func TestHaltKnowsOfUnsettledExtensions(t *testing.T) {
+	for _, tt := range []struct {
+		err   error
+		quiet bool
+	}{
+		{nil, true},
+		{lease.ErrLeaseGone, true},
+		{&lease.StoreError{Err: lease.ErrLeaseTaken}, true},
+		{lease.ErrNoReply, false},
+	} {
+		r := &Renewal{Term: lease.NewTerm(time.Now(), time.Minute)}
+		require.True(t, r.begin())
+		r.settle(tt.err)
+		require.Equal(t, tt.quiet, r.Halt(), "%v", tt.err)
+	}
+	over := &Renewal{Term: lease.NewTerm(time.Now(), time.Minute)}
+	over.Term.End()
+	require.False(t, over.begin())
+	require.True(t, over.Halt())
+}
