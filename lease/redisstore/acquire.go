@@ -20,17 +20,20 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 	if a.Value == "" { // which a foreign key may hold: it would be taken for ours
 		return lease.Attempt{}, &lease.ConfigError{Field: "value", Reason: "is empty"}
 	}
-	var fence int64
+	args := &acquireArgs{lock: a.Key, fence: fenceKey(a.Key), value: a.Value, ttl: a.TTL.Milliseconds()}
 	if a.Fence {
-		fence = (a.TTL + fenceMargin).Milliseconds()
+		args.expiry = (a.TTL + fenceMargin).Milliseconds()
 	}
-	c := call(ctx, acquireScript, []string{a.Key, fenceKey(a.Key)}, a.Value, a.TTL.Milliseconds(), fence)
-	late := func() {
-		if found, err := attempt(c); err == nil && found.Acquired && a.Late != nil {
-			a.Late()
+	c := call(ctx, acquireScript, &args.lock, &args.fence, &args.value, &args.ttl, &args.expiry)
+	var late func()
+	if a.Late != nil {
+		late = func() {
+			if found, err := attempt(c); err == nil && found.Acquired {
+				a.Late()
+			}
 		}
 	}
-	if err := s.main.send(ctx, "acquire", []*command{c}, late); err != nil {
+	if err := s.main.send(ctx, "acquire", c.alone[:], late); err != nil {
 		return lease.Attempt{}, err
 	}
 	found, err := attempt(c)
@@ -38,6 +41,12 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 		s.leaveMark(ctx, a)
 	}
 	return found, err
+}
+
+// acquireArgs are the arguments of an acquire, in one piece.
+type acquireArgs struct {
+	lock, fence, value string
+	ttl, expiry        int64
 }
 
 // attempt reads the result of the acquire script.
@@ -80,8 +89,9 @@ func holding(reply any) (holder string, ttl time.Duration, ok bool) {
 // was found out stands whether or not it arrives.
 func (s *Store) leaveMark(ctx context.Context, a lease.Acquisition) {
 	millis := max(a.Mark, time.Millisecond).Milliseconds()
-	c := call(ctx, markScript, []string{markKey(a.Key)}, a.Origin, millis)
-	err := s.main.send(ctx, "mark", []*command{c}, nil)
+	mark := markKey(a.Key)
+	c := call(ctx, markScript, &mark, nil, a.Origin, millis)
+	err := s.main.send(ctx, "mark", c.alone[:], nil)
 	if err == nil {
 		err = c.failure("mark")
 	}

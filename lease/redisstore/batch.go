@@ -20,12 +20,15 @@ const (
 func (s *Store) Extend(ctx context.Context, batch []lease.Extension, report func(int, error)) {
 	report = oneAtATime(report)
 	cmds := make([]*command, 0, len(batch))
-	for i, e := range batch {
+	millis := make([]int64, len(batch))
+	for i := range batch {
+		e := &batch[i]
 		if err := check(e.Key, e.TTL); err != nil {
 			report(i, err)
 			continue
 		}
-		c := call(ctx, extendScript, []string{e.Key}, e.Value, e.TTL.Milliseconds())
+		millis[i] = e.TTL.Milliseconds()
+		c := call(ctx, extendScript, &e.Key, nil, &e.Value, &millis[i])
 		c.item = i
 		cmds = append(cmds, c)
 	}
@@ -41,32 +44,40 @@ func (s *Store) Extend(ctx context.Context, batch []lease.Extension, report func
 // for each. What is left of a block of tokens is given back right before. A
 // certain release is not sent again unless it was certainly not executed.
 func (s *Store) Release(ctx context.Context, batch []lease.Release, report func(int, error)) {
-	report = oneAtATime(report)
+	if len(batch) > 1 {
+		report = oneAtATime(report)
+	}
 	cmds := make([]*command, 0, len(batch))
-	for i, r := range batch {
+	for i := range batch {
+		r := &batch[i]
 		if err := check(r.Key, lease.MaxTTL); err != nil {
 			report(i, err)
 			continue
 		}
 		if r.Reserved > 0 {
-			c := call(ctx, giveBackScript, []string{fenceKey(r.Key)}, r.Reserved, r.Used)
+			fence := fenceKey(r.Key)
+			c := call(ctx, giveBackScript, &fence, nil, r.Reserved, r.Used)
 			c.once = r.Certain
 			cmds = append(cmds, c)
 		}
-		c := call(ctx, releaseScript, []string{r.Key}, r.Value, channelOf(r.Key), r.Origin)
+		channel := channelOf(r.Key)
+		c := call(ctx, releaseScript, &r.Key, nil, &r.Value, &channel, &r.Origin)
 		c.once, c.item = r.Certain, i
 		cmds = append(cmds, c)
 	}
-	s.main.batch(ctx, "release", cmds, func(c *command, err error) {
-		if err == nil {
-			if refusal, ok := c.Val().(string); ok && c.Err() == nil {
-				s.publishRefused(refusal)
-			} else {
-				err = c.verdict("release")
-			}
-		}
-		report(c.item, err)
-	})
+	s.main.batch(ctx, "release", cmds, func(c *command, err error) { report(c.item, s.releaseVerdict(c, err)) })
+}
+
+// releaseVerdict is the verdict of a release, whose sending ended with err.
+func (s *Store) releaseVerdict(c *command, err error) error {
+	if err != nil {
+		return err
+	}
+	if refusal, ok := c.Val().(string); ok && c.Err() == nil {
+		s.publishRefused(refusal)
+		return nil
+	}
+	return c.verdict("release")
 }
 
 // verdict reads the result of the extend and release scripts.
@@ -102,31 +113,33 @@ func (l *lane) batch(ctx context.Context, op string, cmds []*command, settle fun
 	if len(cmds) == 0 {
 		return
 	}
-	run := func(chunk []*command) {
-		err := l.send(ctx, op, chunk, nil)
-		for _, c := range chunk {
-			if c.item >= 0 {
-				settle(c, err)
-			}
-		}
-	}
-	groups := l.byServer(ctx, op, cmds)
-	if len(groups) == 1 && len(groups[0]) <= chunkSize {
-		run(groups[0])
+	if len(cmds) <= 2 {
+		l.chunk(ctx, op, cmds, settle)
 		return
 	}
+	groups := l.byServer(ctx, op, cmds)
 	var all sync.WaitGroup
 	for _, group := range groups {
 		chunks := split(group)
 		for w := range min(abreast, len(chunks)) {
 			all.Go(func() {
 				for i := w; i < len(chunks); i += abreast {
-					run(chunks[i])
+					l.chunk(ctx, op, chunks[i], settle)
 				}
 			})
 		}
 	}
 	all.Wait()
+}
+
+// chunk sends one pipeline.
+func (l *lane) chunk(ctx context.Context, op string, cmds []*command, settle func(*command, error)) {
+	err := l.send(ctx, op, cmds, nil)
+	for _, c := range cmds {
+		if c.item >= 0 {
+			settle(c, err)
+		}
+	}
 }
 
 // split cuts cmds into pipelines. What goes before a command without a verdict

@@ -23,6 +23,7 @@ type combiner struct {
 	mu      sync.Mutex
 	leading int
 	queue   []*job
+	jobs    sync.Pool // that nobody else knows of any more
 }
 
 // job is a caller's commands in the queue.
@@ -43,7 +44,11 @@ func (k *combiner) do(ctx context.Context, cmds []*command, trip func(context.Co
 		trip(ctx, cmds)
 		return true
 	}
-	j := &job{cmds: cmds, turn: make(chan bool, 1)}
+	j, _ := k.jobs.Get().(*job)
+	if j == nil {
+		j = &job{turn: make(chan bool, 1)}
+	}
+	j.cmds = cmds
 	k.queue = append(k.queue, j)
 	k.mu.Unlock()
 	var lead bool
@@ -58,6 +63,8 @@ func (k *combiner) do(ctx context.Context, cmds []*command, trip func(context.Co
 	if lead {
 		k.lead(ctx, j, trip)
 	}
+	j.cmds = nil
+	k.jobs.Put(j)
 	return true
 }
 

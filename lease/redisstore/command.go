@@ -18,20 +18,25 @@ type command struct {
 	key    string  // a key in its cluster slot
 	item   int     // of a batch, whose verdict it bears; -1 for none
 	doubt  bool    // an earlier send may have been executed
+	alone  [1]*command
 }
 
 // NoRetry keeps the client from sending the command again by itself. It
 // overrides the method of the embedded command.
 func (c *command) NoRetry() bool { return true }
 
-// call makes the command that runs a script.
-func call(ctx context.Context, s *script, keys []string, args ...any) *command {
-	all := make([]any, 0, 3+len(keys)+len(args))
-	all = append(all, "evalsha", s.sha, len(keys))
-	for _, key := range keys {
-		all = append(all, key)
+// call makes the command that runs a script on one or two keys. Arguments that
+// are pointers, to what outlives the command, save an allocation each.
+func call(ctx context.Context, s *script, key, key2 *string, args ...any) *command {
+	all := make([]any, 0, 5+len(args))
+	all = append(all, "evalsha", s.arg, 1, key)
+	if key2 != nil {
+		all[2] = 2
+		all = append(all, key2)
 	}
-	return &command{Cmd: scriptCmd(ctx, append(all, args...)), script: s, key: keys[0], item: -1}
+	c := &command{Cmd: scriptCmd(ctx, append(all, args...)), script: s, key: *key, item: -1}
+	c.alone[0] = c
+	return c
 }
 
 // scriptCmd wraps the arguments of EVALSHA or EVAL. Both positions are what a
@@ -45,7 +50,9 @@ func scriptCmd(ctx context.Context, args []any) *redis.Cmd {
 
 // get makes a plain GET.
 func get(ctx context.Context, key string) *command {
-	return &command{Cmd: getCmd(ctx, key), key: key, item: -1}
+	c := &command{Cmd: getCmd(ctx, key), key: key, item: -1}
+	c.alone[0] = c
+	return c
 }
 
 func getCmd(ctx context.Context, key string) *redis.Cmd {

@@ -65,7 +65,7 @@ func TestKinds(t *testing.T) {
 		{reply("LOADING x"), true, lease.Unknown},
 		{reply("WRONGPASS x"), true, lease.Unknown},
 	} {
-		cmd := call(t.Context(), acquireScript, []string{"k"})
+		cmd := call(t.Context(), acquireScript, new("k"), nil)
 		cmd.doubt = c.doubt
 		cmd.SetErr(c.err)
 		err := cmd.failure("acquire")

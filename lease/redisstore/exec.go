@@ -33,6 +33,10 @@ type lane struct {
 // ended first, or nothing was sent, and cmds must not be looked at any more:
 // they may still be in flight, and late, if not nil, is called when they end.
 func (l *lane) send(ctx context.Context, op string, cmds []*command, late func()) error {
+	if lease.IsPatient(ctx) && ctx.Err() == nil && l.broken == nil {
+		l.execute(patient{ctx}, cmds)
+		return nil
+	}
 	return l.await(ctx, op, func(ctx context.Context) { l.execute(ctx, cmds) }, late)
 }
 
@@ -45,7 +49,7 @@ func (l *lane) await(ctx context.Context, op string, f func(context.Context), la
 		return &lease.StoreError{Op: op, Kind: lease.Permanent, Err: l.broken}
 	case ctx.Err() != nil:
 		return &lease.StoreError{Op: op, Kind: lease.NotExecuted, Err: ctx.Err()}
-	case ctx.Done() == nil, lease.IsPatient(ctx):
+	case ctx.Done() == nil:
 		f(patient{ctx})
 		return nil
 	case l.abandoned.Load() >= maxAbandoned:

@@ -26,9 +26,10 @@ func (s *Store) Reserve(ctx context.Context, r lease.Reservation) (uint64, error
 	if r.Tokens < 1 {
 		return 0, &lease.ConfigError{Field: "tokens", Reason: "are less than 1"}
 	}
-	c := call(ctx, reserveScript, []string{r.Key, fenceKey(r.Key)}, r.Value,
+	fence := fenceKey(r.Key)
+	c := call(ctx, reserveScript, &r.Key, &fence, r.Value,
 		r.Tokens, r.TTL.Milliseconds(), fenceMargin.Milliseconds())
-	if err := s.main.send(ctx, "reserve", []*command{c}, nil); err != nil {
+	if err := s.main.send(ctx, "reserve", c.alone[:], nil); err != nil {
 		return 0, err
 	}
 	if err := c.failure("reserve"); err != nil {

@@ -6,12 +6,17 @@ import (
 	"encoding/hex"
 )
 
-// script is a Lua script and the name under which a server caches it.
-type script struct{ source, sha string }
+// script is a Lua script and the name under which a server caches it, which is
+// here as an argument of a command, too.
+type script struct {
+	source, sha string
+	arg         any
+}
 
 func newScript(source string) *script {
 	sum := sha1.Sum([]byte(source))
-	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+	sha := hex.EncodeToString(sum[:])
+	return &script{source: source, sha: sha, arg: sha}
 }
 
 var (
