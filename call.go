@@ -128,7 +128,11 @@ func (c *call) wait() (bool, error) {
 
 // inPlace is caller and worker in one.
 func (c *call) inPlace() (bool, error) {
-	c.rest = func() { c.listen(c.acquire.Lend) }
+	c.rest = func() {
+		if ans, ok := c.listen(c.acquire.Lend).(*lockowner.Lost); ok {
+			c.discard(ans.Err)
+		}
+	}
 	return c.answered(c.listen(c.acquire.Lend))
 }
 
@@ -187,10 +191,15 @@ func (c *call) lost(e *lease.LockLostError) (bool, error) {
 	case c.state.CompareAndSwap(running, abandoned):
 		return false, e
 	}
+	c.discard(e)
+	return true, c.finish(e)
+}
+
+// discard deletes what a lost lease has left, now that the callback has settled.
+func (c *call) discard(e *lease.LockLostError) {
 	if !lease.IsLoss(e.Err) {
 		c.m.node.Discard(c.hold)
 	}
-	return true, c.finish(e)
 }
 
 // finish is what the caller gets of a callback that has settled and of the loss,

@@ -21,7 +21,10 @@ import (
 	"github.com/actorlock/actorlock/lease/redisstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	playRole() // in a process that a test has started
+	goleak.VerifyTestMain(m)
+}
 
 // plenty bounds what must happen but has no time of its own.
 const plenty = 20 * time.Second

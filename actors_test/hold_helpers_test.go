@@ -175,9 +175,9 @@ func (s *recorder) Reserve(ctx context.Context, r lease.Reservation) (uint64, er
 	return s.Store.Reserve(ctx, r)
 }
 
-func (s *recorder) Watch(key string, wake func(string)) (stop func()) {
+func (s *recorder) Watch(key string, wake func(string)) func() {
 	s.note(func() { s.watching++; s.watched++ })
-	stop = s.Store.Watch(key, wake)
+	stop := s.Store.Watch(key, wake)
 	var once sync.Once
 	return func() {
 		stop()
@@ -200,3 +200,12 @@ const forever = actorlock.RetryForever
 // about is a duration within which something that needs no time must happen,
 // in virtual time.
 const about = 5 * time.Millisecond
+
+// actors counts the actors of the system that m lives in.
+func actors(m *actorlock.Manager) int {
+	n := 0
+	for _, pids := range m.System().ProcessRegistry.LocalPIDs.LocalPIDs {
+		n += pids.Count()
+	}
+	return n
+}

@@ -54,23 +54,12 @@ func TestHandOverNeedsNoCommandInRedis(t *testing.T) {
 	}
 	queued(t, m, "k", n)
 	monitor := srv.Monitor(t)
+	for _, next := range line {
+		next.settle(0, nil) // as soon as it is its turn
+	}
 	h.release()
-	for range n {
-		done := make(chan struct{})
-		for _, next := range line {
-			go func() {
-				select {
-				case <-next.in:
-					next.settle(0, nil)
-				case <-next.done:
-				case <-done:
-				}
-			}()
-		}
-		for _, next := range line {
-			<-next.done
-		}
-		close(done)
+	for _, next := range line {
+		next.release()
 	}
 	scripts := 0
 	for _, line := range monitor.ClientLines() {
@@ -97,9 +86,9 @@ func TestHandOverToAnotherTTL(t *testing.T) {
 				asks bool
 			}{
 				{15 * time.Second, false}, // 10 s are left
-				{20 * time.Second, false},
+				{19 * time.Second, false},
 				{21 * time.Second, true},
-				{42 * time.Second, false},
+				{41 * time.Second, false},
 				{20 * time.Second, true},
 				{time.Minute, true},
 				{100 * time.Millisecond, true},
@@ -176,7 +165,7 @@ func TestHandOverNeedsAFreshConfirmation(t *testing.T) {
 			m := newManager(t, f, actorlock.TTL(9*time.Second))
 			f.On(leasetest.OpExtend, leasetest.Always(leasetest.Fault{Hang: true}))
 			h := holding(t, t.Context(), m, "k")
-			next := queueUp(t, t.Context(), m, "k")
+			next := queueUp(t, t.Context(), m, "k", actorlock.RetryAttempts(forever))
 			time.Sleep(2900 * time.Millisecond)
 			if late {
 				time.Sleep(200 * time.Millisecond)

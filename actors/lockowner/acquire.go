@@ -15,6 +15,7 @@ type acquisition struct {
 	sent      time.Time     // last attempt
 	owed      bool          // a due time has come since then
 	gap       time.Duration // shortest delay among those whose due time has come
+	jitter    float64       // of the next attempt, in [0,1)
 	hinted    bool          // the key may have become free since then
 	expires   time.Time     // when the holder's key does, as last seen; asked once
 	notBefore time.Time     // standing back: no attempt before this
@@ -49,14 +50,19 @@ func (a *acquisition) owe(w *waiter) {
 
 // nextAttempt is when the store should be asked next, the zero time for not
 // before something happens. Many callers ask no more often than one would: a
-// due time soon after a command waits until nine tenths of the delay have passed.
+// due time soon after a command waits until most of the delay has passed, by a
+// jitter of the node's own less than all, but a caller's last one is not missed.
 func (o *owner) nextAttempt() time.Time {
 	a := &o.acquisition
 	var at time.Time
 	if a.owed {
 		at = a.sent
 		if o.queue.len() > 1 {
-			at = a.sent.Add(a.gap - a.gap/10)
+			short := a.gap / 10
+			if len(o.spent) == 0 {
+				short = time.Duration(a.jitter * float64(short))
+			}
+			at = a.sent.Add(a.gap - short)
 		}
 		if at.IsZero() {
 			at = time.Unix(0, 0) // nothing was sent yet: now
@@ -86,6 +92,7 @@ func (o *owner) attempt(now time.Time) {
 		o.asked.Mark = max(2*head.budget.delay, 10*time.Millisecond)
 	}
 	o.sent, o.owed, o.hinted, o.expires = now, false, false, time.Time{}
+	o.jitter = jitter()
 	o.state = acquiring
 	m := &tried{asked: o.asked, lender: head}
 	o.dispatch(head, patience, &m.Errand, m)

@@ -104,7 +104,7 @@ type Granted struct {
 }
 
 // Refused: lock owner -> caller. The lock was not acquired. Err.Err is ErrHeld,
-// the store's error or ErrShutdown; nil after a Cancel before any attempt ended.
+// the store's error, ErrShutdown, or ErrNoReply when no attempt had ended.
 type Refused struct {
 	tree.Quiet
 	Err *lease.AcquireError

@@ -129,7 +129,8 @@ func TestNextAttempt(t *testing.T) {
 	}{
 		"nothing is due":         {1, acquisition{}, -1},
 		"due":                    {1, acquisition{owed: true, gap: delay}, 0},
-		"due, of many":           {2, acquisition{owed: true, gap: delay}, delay - delay/10},
+		"due, of many":           {2, acquisition{owed: true, gap: delay, jitter: 0.5}, delay - delay/20},
+		"due, no jitter":         {2, acquisition{owed: true, gap: delay}, delay},
 		"hint":                   {1, acquisition{hinted: true}, spacing},
 		"hint, of many":          {9, acquisition{hinted: true, owed: true, gap: delay}, spacing},
 		"expiry":                 {1, acquisition{expires: sent.Add(time.Hour)}, time.Hour},
@@ -149,7 +150,16 @@ func TestNextAttempt(t *testing.T) {
 			require.Equal(t, c.want, at.Sub(sent), name)
 		}
 	}
-	o := &owner{acquisition: acquisition{owed: true, gap: delay}}
+	// A caller's last due time comes nine tenths of the delay after an earlier
+	// one at least, and must not pass by without an attempt.
+	o := &owner{acquisition: acquisition{owed: true, gap: delay, sent: sent}}
+	for range 2 {
+		o.queue.push(newWaiter(sent, Ask{Delay: delay}))
+	}
+	o.spent = append(o.spent, o.queue.head())
+	require.Equal(t, delay-delay/10, o.nextAttempt().Sub(sent))
+
+	o = &owner{acquisition: acquisition{owed: true, gap: delay}}
 	o.queue.push(newWaiter(sent, Ask{Delay: delay}))
 	require.False(t, o.nextAttempt().IsZero(), "nothing was sent yet: at once")
 	require.False(t, o.nextAttempt().After(time.Now()))
