@@ -154,9 +154,9 @@ func ExampleLockLostError() {
 	}, actorlock.TTL(150*time.Millisecond))
 	var lost *actorlock.LockLostError
 	if errors.As(err, &lost) {
-		fmt.Println(lost.Key, "was lost:", lost.Err)
+		fmt.Println(lost.Key, "was lost; its key is gone:", errors.Is(err, actorlock.ErrLeaseGone))
 	}
-	// Output: report:rebuild was lost: lease is gone
+	// Output: report:rebuild was lost; its key is gone: true
 }
 
 // A resource that remembers the highest token turns away a holder that has

@@ -45,7 +45,7 @@ type options struct {
 // The rounds of a run, unless the command line says otherwise.
 const (
 	fullRounds  = 7
-	quickRounds = 3
+	quickRounds = 2
 )
 
 func parse(args []string, stderr io.Writer) (options, error) {

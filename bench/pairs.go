@@ -13,7 +13,7 @@ import (
 // pairs are scenarios of acquire and release without contention: one caller, and
 // many on a key of their own each.
 func pairs() []scenario {
-	all := []scenario{pair(1)}
+	all := []scenario{pair(1), turns()}
 	for _, callers := range []int{16, 64, 256, 1024} {
 		all = append(all, pair(callers))
 	}
@@ -27,15 +27,19 @@ func pair(callers int) scenario {
 		base:  lockers.NamePlain,
 	}
 	if callers == 1 {
-		s.name, s.title = "serial", "acquire + release, one caller"
+		s.name, s.title = "serial", "acquire + release, one caller, one pair after the other"
 	}
 	s.open = func(_ context.Context, b *bench) ([]contender, error) {
-		kinds := append(everybody(), lockers.Actorlock(lockers.NameUnfenced, actorlock.Fencing(false)))
-		return nodes(kinds, b.setup(), 1, func(n []lockers.Locker) func(context.Context) (report.Sample, error) {
+		return nodes(pairing(), b.setup(), 1, func(n []lockers.Locker) func(context.Context) (report.Sample, error) {
 			return func(ctx context.Context) (report.Sample, error) { return b.pairs(ctx, n[0], callers) }
 		})
 	}
 	return s
+}
+
+// pairing are those who take part.
+func pairing() []lockers.Kind {
+	return append(everybody(), lockers.Actorlock(lockers.NameUnfenced, actorlock.Fencing(false)))
 }
 
 func (b *bench) pairs(ctx context.Context, l lockers.Locker, callers int) (report.Sample, error) {
