@@ -33,11 +33,11 @@ func (m *Manager) take(ctx context.Context, a *lockowner.Acquire) (*lockowner.Ho
 	switch ans := m.await(ctx, a).(type) {
 	case *lockowner.Granted:
 		if ctx.Err() != nil {
-			m.node.Release(ans.Hold, false)
+			m.node.Release(ans.Hold)
 			return nil, &lease.AcquireError{Key: a.Key, Attempts: 1, Err: ended(ctx, nil)}
 		}
 		if !m.gate.enter(nested) {
-			m.node.Release(ans.Hold, false)
+			m.node.Release(ans.Hold)
 			return nil, m.park(ctx, a.Key)
 		}
 		return ans.Hold, nil

@@ -33,7 +33,7 @@ type Manager struct {
 	defaults  settings
 	node      *supervisor.Node
 	gate      gate
-	pool      *warm.Pool // callbacks and commands
+	pool      *warm.Pool // callbacks
 	shortTTL  sync.Once  // warned of
 	closeOnce sync.Once
 }
@@ -61,13 +61,13 @@ func New(cfg Config) (*Manager, error) {
 	m := &Manager{cfg: cfg, defaults: s, pool: warm.New(maxWarm)}
 	m.node = supervisor.Start(supervisor.Config{
 		Store: cfg.Store, Node: cfg.Node, Prefix: cfg.Prefix, PollerGap: cfg.PollerGap,
-		Pool: m.pool, Log: cfg.Logger, System: cfg.System,
+		Log: cfg.Logger, System: cfg.System,
 	})
 	return m, nil
 }
 
-// maxWarm is how many goroutines are kept for the next call, for a moment.
-const maxWarm = 256
+// maxWarm is how many goroutines are kept for the next callback, for a moment.
+const maxWarm = 64
 
 func nodeID() string {
 	host, err := os.Hostname()

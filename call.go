@@ -10,23 +10,23 @@ import (
 	"github.com/actorlock/actorlock/lease"
 )
 
-// call is one WithLock. Its caller waits for answers, and for ctx; a goroutine
-// of its own, the worker, runs the callback and what the lock owner lends it
-// for, so that the caller can return when the lock is lost or ctx ends whatever
-// the callback and the store do. With AwaitCallback the caller does both.
+// call is one WithLock. Its caller waits for answers, and for ctx; the callback
+// runs in a goroutine of its own, so that the caller can return when the lock is
+// lost whatever the callback does. With AwaitCallback the caller runs it.
 type call struct {
 	m        *Manager
 	ctx      context.Context
 	callback func(context.Context) error
 	nested   bool
+	inPlace  bool
 	acquire  lockowner.Acquire
 	hold     *lockowner.Hold
-	rest     func() // what the goroutine of the callback does besides
 	state    atomic.Int32
 	out      outcome // of the callback, once it has settled
 }
 
-// The states of a call. Caller and worker move it with compare-and-swap.
+// The states of a call. The caller and its callback's
+// goroutine move it with compare-and-swap.
 const (
 	pending   = iota
 	running   // the callback
@@ -41,52 +41,46 @@ type outcome struct {
 	goexit bool
 }
 
-// late: worker -> caller. The lock came when it could not be used any more.
+// late: callback's goroutine -> caller. The lock came when it could not be used
+// any more.
 type late struct{ shutdown bool }
 
-// work is the worker: it does what comes until the caller says that all is over.
-func (c *call) work() {
-	for c.do(<-c.acquire.Lend) {
-	}
+// Granted implements lockowner.Grantee.
+func (c *call) Granted(h *lockowner.Hold) {
+	c.hold = h
+	c.m.pool.Go(c)
 }
 
-// do reports whether to go on.
-func (c *call) do(msg any) bool {
-	switch m := msg.(type) {
-	case *lockowner.Errand:
-		if h := m.Do(); h != nil {
-			c.hold = h
-			c.run()
-		}
-	case *lockowner.Granted:
-		c.hold = m.Hold
-		c.run()
-	}
-	return msg != nil
-}
-
-// run runs the callback, and begins the release.
-func (c *call) run() {
+// Run runs the callback, and begins the release.
+func (c *call) Run() {
 	if l := c.start(); l != nil {
-		c.m.node.Release(c.hold, false)
-		c.acquire.Reply <- l
+		c.m.node.Release(c.hold)
+		select {
+		case c.acquire.Reply <- l:
+		default: // the caller has its answer already
+		}
 		return
 	}
-	ctx := c.hold.Bind(c.ctx)
 	c.out.goexit = true
-	defer func() {
-		if c.out.goexit {
-			if r := recover(); r != nil {
-				c.out = outcome{panic: &lease.PanicError{Value: r, Stack: debug.Stack()}}
-			}
-		}
-		c.settle()
-		if c.out.goexit {
-			c.rest() // this goroutine ends when we return
-		}
-	}()
-	c.out.err = c.callback(ctx)
+	defer c.returned()
+	c.out.err = c.callback(c.hold.Bind(c.ctx))
 	c.out.goexit = false
+}
+
+// returned is deferred by Run, since the callback may not return.
+func (c *call) returned() {
+	if c.out.goexit {
+		if r := recover(); r != nil {
+			c.out = outcome{panic: &lease.PanicError{Value: r, Stack: debug.Stack()}}
+		}
+	}
+	c.settle()
+	if c.out.goexit && c.inPlace {
+		// The caller's goroutine ends when we return.
+		if ans, ok := c.listen().(*lockowner.Lost); ok {
+			c.discard(ans.Err)
+		}
+	}
 }
 
 // start decides whether the callback may start.
@@ -107,7 +101,7 @@ func (c *call) start() *late {
 func (c *call) settle() {
 	c.m.gate.exit()
 	if c.state.CompareAndSwap(running, settled) {
-		c.m.node.Release(c.hold, true)
+		c.m.node.Release(c.hold)
 		return
 	}
 	if p := c.out.panic; p != nil {
@@ -117,38 +111,18 @@ func (c *call) settle() {
 	c.m.node.Discard(c.hold)
 }
 
-// wait is the caller.
-func (c *call) wait() (bool, error) {
-	c.rest = c.work
-	c.m.pool.Go(c.work)
-	ans := c.listen(nil)
-	c.acquire.Lend <- nil
-	return c.answered(ans)
-}
-
-// inPlace is caller and worker in one.
-func (c *call) inPlace() (bool, error) {
-	c.rest = func() {
-		if ans, ok := c.listen(c.acquire.Lend).(*lockowner.Lost); ok {
-			c.discard(ans.Err)
-		}
-	}
-	return c.answered(c.listen(c.acquire.Lend))
-}
-
-// listen waits for the last answer, nil when the tree stops without one, and
-// does what comes from lend.
-func (c *call) listen(lend chan any) any {
+// listen waits for the last answer, nil when the tree stops without one.
+func (c *call) listen() any {
 	ended := c.ctx.Done()
 	for {
 		select {
-		case msg := <-lend:
-			c.do(msg)
 		case ans := <-c.acquire.Reply:
-			if _, ok := ans.(*lockowner.Granted); !ok {
+			g, ok := ans.(*lockowner.Granted)
+			if !ok {
 				return ans
 			}
-			c.do(ans)
+			c.hold = g.Hold
+			c.Run()
 		case <-ended:
 			ended = nil
 			if c.state.Load() == pending {

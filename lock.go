@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/actorlock/actorlock/actors/lockowner"
+	"github.com/actorlock/actorlock/internal/warm"
 	"github.com/actorlock/actorlock/lease"
 )
 
@@ -82,7 +83,7 @@ func (l *Lock) Release(ctx context.Context) error {
 			close(l.done)
 			return
 		}
-		l.m.pool.Go(l.release)
+		l.m.pool.Go(warm.Func(l.release))
 	})
 	var stop <-chan struct{}
 	if ctx != nil && ctx.Err() == nil {
@@ -99,7 +100,7 @@ func (l *Lock) Release(ctx context.Context) error {
 func (l *Lock) release() {
 	defer close(l.done)
 	defer l.m.gate.exit()
-	l.m.node.Release(l.hold, false)
+	l.m.node.Release(l.hold)
 	var ans any
 	select {
 	case ans = <-l.from:

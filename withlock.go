@@ -76,17 +76,15 @@ func (m *Manager) withLock(ctx context.Context, key string, callback func(contex
 	if err != nil {
 		return false, err
 	}
-	c := &call{m: m, ctx: ctx, callback: callback, nested: nested}
-	c.acquire = lockowner.Acquire{Key: key, Ask: set.Ask, Lineage: line, Reply: make(chan any, 3)}
-	if !set.await || ctx.Done() == nil {
-		// In place only when nothing can ask the caller to come back early.
-		c.acquire.Lend = make(chan any, 3)
+	c := new(call)
+	c.m, c.ctx, c.callback, c.nested, c.inPlace = m, ctx, callback, nested, set.await
+	a := &c.acquire
+	a.Key, a.Ask, a.Lineage, a.Reply = key, set.Ask, line, make(chan any, 2)
+	if !c.inPlace {
+		a.Grantee = c
 	}
-	m.node.Send(&c.acquire)
-	if set.await {
-		return c.inPlace()
-	}
-	return c.wait()
+	m.node.Send(a)
+	return c.answered(c.listen())
 }
 
 // inside is the live hold of key in a lineage, nil when it has none, with the

@@ -94,8 +94,8 @@ func (o *owner) attempt(now time.Time) {
 	o.sent, o.owed, o.hinted, o.expires = now, false, false, time.Time{}
 	o.jitter = jitter()
 	o.state = acquiring
-	m := &tried{asked: o.asked, lender: head}
-	o.dispatch(head, patience, &m.Errand, m)
+	m := &tried{asked: o.asked, caller: head}
+	o.dispatch(patience, &m.errand, m)
 }
 
 // tried deals with the outcome of an attempt.
@@ -145,16 +145,16 @@ func (o *owner) stale(m *tried) {
 	}
 }
 
-// refuseHold ends a hold that an errand took while the owner had other plans.
+// refuseHold ends a hold that was taken while the owner had other plans.
 func (o *owner) refuseHold(m *tried, reason error) {
 	e := m.hold.lost(reason)
 	m.hold.end(e)
-	o.answer(m.lender, &Lost{Hold: m.hold, Err: e})
+	o.answer(m.caller, &Lost{Hold: m.hold, Err: e})
 }
 
 // abandon gives up the acquisition, and releases what it may have got.
 func (o *owner) abandon() {
-	o.send(nil, &released{release: lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin}})
+	o.send(&released{release: lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin}})
 }
 
 // discard deletes a lease that nobody holds. Its outcome changes nothing: what

@@ -13,78 +13,64 @@ import (
 // as one that failed; what its command did is found out later.
 const patience = 3 * time.Second
 
-// Errand is one command of an owner's for the store: first it is run outside
-// Receive, then it goes to the owner as the message with its outcome.
-//
-// Errand: lock owner -> a lent goroutine, which calls Do, -> lock owner.
-type Errand struct {
+// errand is one command of an owner's for the store, run outside Receive; with
+// its outcome it is then the message that goes back to the owner.
+type errand struct {
 	tree.Quiet
+	tree.Job
 	cfg    *Config
 	owner  *actor.PID
 	flight int
-	task   tree.Task
-}
-
-// Do runs the command. It returns the lock when the command was an acquire that
-// got it for the caller whose goroutine this is, otherwise nil.
-func (e *Errand) Do() *Hold {
-	e.cfg.Work.Finish(e.task)
-	if t, ok := e.task.(*tried); ok {
-		return t.hold
-	}
-	return nil
 }
 
 // report sends the outcome to the owner.
-func (e *Errand) report(outcome any) { e.cfg.System.Root.Send(e.owner, outcome) }
+func (e *errand) report(outcome any) { e.cfg.System.Root.Send(e.owner, outcome) }
 
 // context is that of the command: the owner has its own arrangements for a
 // store that hangs.
-func (e *Errand) context() context.Context { return lease.Patiently(e.cfg.Context) }
+func (e *errand) context() context.Context { return lease.Patiently(e.cfg.Context) }
 
-// dispatch has an errand run, in the goroutine that lender lends if there is
-// one. When nothing has come after limit the owner goes on without.
-func (o *owner) dispatch(lender *waiter, limit time.Duration, e *Errand, task tree.Task) {
+// dispatch has an errand run. When nothing has come after limit the owner goes
+// on without.
+func (o *owner) dispatch(limit time.Duration, e *errand, task tree.Task) {
 	o.flight++
 	o.overdue = time.Now().Add(limit)
-	*e = Errand{cfg: o.cfg, owner: o.self, flight: o.flight, task: task}
-	if lender != nil && lender.Lend != nil {
-		o.cfg.Work.Lend()
-		o.put(lender.Lend, e, lender)
-		return
-	}
-	o.cfg.Work.Start(task)
+	e.cfg, e.owner, e.flight = o.cfg, o.self, o.flight
+	o.cfg.Work.Start(task, &e.Job)
 }
 
-// tried is an attempt to acquire: an errand -> lock owner.
+// tried: an attempt to acquire -> lock owner.
 type tried struct {
-	tree.Quiet
-	Errand
+	errand
 	asked   lease.Acquisition
-	lender  *waiter
+	caller  *waiter // on whose behalf
 	sent    time.Time
 	attempt lease.Attempt
 	err     error
 
 	tenure tenure // when it got the lease
-	hold   *Hold  // when it took the lock for its lender
+	hold   *Hold  // when it took the lock for its caller
 }
 
-// Run implements tree.Task.
-func (t *tried) Run() {
+// Do implements tree.Task.
+func (t *tried) Do() {
 	t.sent = time.Now()
 	t.attempt, t.err = t.cfg.Store.Acquire(t.context(), t.asked)
 	if t.err == nil && t.attempt.Acquired {
 		t.tenure.begin(t)
 		t.take()
 	}
-	t.report(t)
+	h, w := t.hold, t.caller
+	t.report(t) // first: the owner gets to know of the hold before its release
+	if h != nil {
+		w.Grantee.Granted(h)
+	}
 }
 
-// take gives the lock to the lender at once, if the call is still open.
+// take gives the lock to the caller at once, if the call is still open.
 func (t *tried) take() {
-	w := t.lender
-	if w == nil || w.Lend == nil || !t.inTime(time.Now()) || !w.claim.CompareAndSwap(unclaimed, taken) {
+	w := t.caller
+	if w.Grantee == nil || !t.inTime(time.Now()) || !w.claim.CompareAndSwap(unclaimed, taken) {
 		return
 	}
 	w.grant(t.cfg, &t.tenure, t.owner)
@@ -100,16 +86,15 @@ func (t *tried) Failed(err error) {
 	t.report(t)
 }
 
-// released is a release: an errand -> lock owner.
+// released: a release -> lock owner.
 type released struct {
-	tree.Quiet
-	Errand
+	errand
 	release lease.Release
 	err     error
 }
 
-// Run implements tree.Task.
-func (r *released) Run() {
+// Do implements tree.Task.
+func (r *released) Do() {
 	begin := time.Now()
 	r.err = r.once()
 	if r.err != nil && !lease.IsLoss(r.err) && r.release.Certain && time.Since(begin) < patience {
@@ -134,10 +119,9 @@ func (r *released) Failed(err error) {
 	r.report(r)
 }
 
-// checked is what a hand-over needs to know or have: an errand -> lock owner.
+// checked: what a hand-over needs to know or have -> lock owner.
 type checked struct {
-	tree.Quiet
-	Errand
+	errand
 	key, value string
 	need       need
 	sent       time.Time
@@ -146,8 +130,8 @@ type checked struct {
 	err        error
 }
 
-// Run implements tree.Task.
-func (m *checked) Run() {
+// Do implements tree.Task.
+func (m *checked) Do() {
 	ctx, s := m.context(), m.cfg.Store
 	m.sent = time.Now()
 	switch {

@@ -21,10 +21,11 @@ type Hold struct {
 	term     *lease.Term
 	owner    *actor.PID
 
-	ended  atomic.Pointer[error] // why the hold ended; nil while it lasts
-	mu     sync.Mutex            // orders Bind and end
-	ctx    context.Context       // bound, without the values
-	cancel context.CancelCauseFunc
+	release Release               // the message that ends it
+	ended   atomic.Pointer[error] // why the hold ended; nil while it lasts
+	mu      sync.Mutex            // orders Bind and end
+	ctx     context.Context       // bound, without the values
+	cancel  context.CancelCauseFunc
 }
 
 // Lease is a snapshot of the lease that is held.
@@ -32,6 +33,12 @@ func (h *Hold) Lease() lease.Lease { return h.lease.WithDeadline(h.term.Deadline
 
 // Owner is the actor that Release goes to.
 func (h *Hold) Owner() *actor.PID { return h.owner }
+
+// Release is the message that releases the hold, to be sent to its Owner once.
+func (h *Hold) Release() *Release {
+	h.release.Hold = h
+	return &h.release
+}
 
 // Value is the lease in the store: the key with its prefix, and its value.
 func (h *Hold) Value() (key, value string) { return h.storeKey, h.value }

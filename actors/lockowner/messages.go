@@ -29,34 +29,35 @@ type Ask struct {
 // sender when Reply is nil; an actor that holds a lock by message loses it when
 // it stops. A message is sent once and not changed afterwards.
 //
-// With Lend, which needs room for three, a goroutine of the caller's receives
-// from it at once until the call is over, and does what it gets: *Granted comes
-// there instead, and *Errand, a command that the owner would have had to find
-// another goroutine for. An errand may get the lock right there, without a
-// *Granted.
+// With a Grantee, that is told of the grant instead of getting *Granted.
 type Acquire struct {
 	tree.Quiet
 	Key     string // the caller's, without prefix
 	Ask     Ask
 	Lineage *Lineage // of the context on whose behalf the call is made; may be nil
 	Reply   chan any
-	Lend    chan any
+	Grantee Grantee
 
 	claim  atomic.Int32 // who decides what becomes of the call
 	waiter waiter       // the owner's own
 	hold   Hold         // once it is granted
 }
 
-// What has become of a call with a lent goroutine.
+// Grantee is a caller who can start on a hold at once, in whatever goroutine it
+// was got: the grant does not wait for the owner's turn. Granted is called once
+// at most, and must not block.
+type Grantee interface{ Granted(h *Hold) }
+
+// What has become of a call with a grantee.
 const (
 	unclaimed = iota
-	taken     // by an errand, for the caller
+	taken     // by the goroutine that got the lease
 	answered  // by the owner
 )
 
 // decide reports whether the owner may still answer the call.
 func (m *Acquire) decide() bool {
-	return m.Lend == nil || m.claim.Load() == answered || m.claim.CompareAndSwap(unclaimed, answered)
+	return m.Grantee == nil || m.claim.Load() == answered || m.claim.CompareAndSwap(unclaimed, answered)
 }
 
 // Cancel: caller -> registry -> lock owner. Give up waiting. When the answer to
@@ -71,7 +72,6 @@ type Cancel struct {
 type Release struct {
 	tree.Quiet
 	Hold *Hold
-	Lent bool // the goroutine behind Acquire.Lend still does errands
 }
 
 // Inspect: facade -> registry -> lock owner. The answer is a *Inspected on

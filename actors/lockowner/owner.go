@@ -67,7 +67,6 @@ type owner struct {
 	hold    *Hold
 	holder  *waiter
 	leaving *waiter   // has settled, and waits for what the store says
-	lent    bool      // its goroutine does errands
 	need    need      // of the hand-over that is being arranged
 	turn    time.Time // when this turn of hand-overs began
 }
@@ -94,7 +93,7 @@ func (o *owner) Receive(c actor.Context) {
 		o.seen++
 		o.inspect(m)
 	case *Release:
-		o.settle(m.Hold, m.Lent, now)
+		o.settle(m.Hold, now)
 	case *renewer.Lost:
 		o.lost(m.Renewal, m.Err, now)
 	case *tried:
@@ -210,9 +209,9 @@ func (o *owner) giveUp(now time.Time) {
 			o.state = waiting
 		}
 	case passing:
-		o.checked(&checked{Errand: Errand{flight: o.flight}, need: o.need, err: lease.ErrNoReply, contended: true}, now)
+		o.checked(&checked{errand: errand{flight: o.flight}, need: o.need, err: lease.ErrNoReply, contended: true}, now)
 	case releasing:
-		o.released(&released{Errand: Errand{flight: o.flight}, err: lease.ErrNoReply}, now)
+		o.released(&released{errand: errand{flight: o.flight}, err: lease.ErrNoReply}, now)
 	}
 }
 
@@ -225,23 +224,15 @@ func sooner(a, b time.Time) time.Time {
 
 // answer sends a caller what it waits for.
 func (o *owner) answer(w *waiter, msg any) {
-	to := w.Reply
-	if _, ok := msg.(*Granted); ok && w.Lend != nil {
-		to = w.Lend
-	}
 	switch {
-	case to != nil:
-		o.put(to, msg, w)
+	case w.Reply != nil:
+		select {
+		case w.Reply <- msg:
+		default:
+			o.cfg.Log.Error("actorlock: no room for an answer in the reply channel", "key", w.Key, "answer", fmt.Sprintf("%T", msg))
+		}
 	case w.sender != nil:
 		o.cfg.System.Root.Send(w.sender, msg)
-	}
-}
-
-func (o *owner) put(to chan any, msg any, w *waiter) {
-	select {
-	case to <- msg:
-	default:
-		o.cfg.Log.Error("actorlock: no room for an answer in the reply channel", "key", w.Key, "answer", fmt.Sprintf("%T", msg))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/actorlock/actorlock/actors/lockowner"
 	"github.com/actorlock/actorlock/actors/supervisor"
-	"github.com/actorlock/actorlock/internal/warm"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/actorlock/actorlock/lease/leasetest"
 	"github.com/actorlock/actorlock/lease/memstore"
@@ -39,15 +38,13 @@ func (c *cursed) Watch(key string, wake func(string)) func() {
 }
 
 func start(t *testing.T, store lease.Store) *supervisor.Node {
-	pool := warm.New(8)
 	n := supervisor.Start(supervisor.Config{
-		Store: store, Node: "node", Pool: pool, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Store: store, Node: "node", Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	t.Cleanup(func() {
 		n.Close()
 		<-n.Done()
 		require.NoError(t, n.Settle(context.Background()))
-		pool.Close()
 		<-time.After(200 * time.Millisecond) // the throttle of dead letters
 	})
 	return n
@@ -96,7 +93,7 @@ func TestPanicWhileWaiting(t *testing.T) {
 		curse(store, false)
 		mem.Delete("k")
 		reply := acquire(n, lockowner.Forever)
-		n.Release(granted(t, reply), false)
+		n.Release(granted(t, reply))
 		require.IsType(t, &lockowner.Released{}, <-reply)
 		require.Zero(t, mem.Len())
 	}
@@ -118,7 +115,7 @@ func TestPanicWhileHeld(t *testing.T) {
 	require.Error(t, lost.Err)
 	require.Equal(t, error(lost.Err), context.Cause(ctx))
 	reply := acquire(n, lockowner.Forever)
-	n.Release(granted(t, reply), false)
+	n.Release(granted(t, reply))
 	require.IsType(t, &lockowner.Released{}, <-reply)
 	require.Eventually(t, func() bool { return mem.Len() == 0 }, 20*time.Second, time.Millisecond)
 }
@@ -135,11 +132,11 @@ func TestPanicOfACommand(t *testing.T) {
 			hold := granted(t, reply)
 			if op == leasetest.OpReserve { // which a hand-over needs
 				waits := acquire(n, lockowner.Forever)
-				n.Release(hold, false)
+				n.Release(hold)
 				require.IsType(t, &lockowner.Released{}, <-reply)
 				reply, hold = waits, granted(t, waits)
 			}
-			n.Release(hold, false)
+			n.Release(hold)
 			require.IsType(t, &lockowner.Released{}, <-reply, "%s", op)
 			mem.Delete("k") // what a failed release has left
 		}

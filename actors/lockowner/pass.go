@@ -22,12 +22,12 @@ type need struct {
 }
 
 // settle ends a hold whose callback has settled.
-func (o *owner) settle(h *Hold, lent bool, now time.Time) {
+func (o *owner) settle(h *Hold, now time.Time) {
 	if h == nil || o.hold != h {
 		return // lost before, and answered then
 	}
 	h.end(lease.ErrReleased)
-	o.leaving, o.hold, o.holder, o.lent = o.holder, nil, nil, lent
+	o.leaving, o.hold, o.holder = o.holder, nil, nil
 	o.onward(now, false)
 }
 
@@ -118,14 +118,12 @@ func (o *owner) reply() {
 // run has the store asked for what a hand-over needs.
 func (o *owner) run(n need) {
 	t := o.tenure
-	lender := o.lender()
 	if n.check {
 		o.reply() // its answer says nothing about the lease
-		lender = nil
 	}
 	o.state, o.need = passing, n
 	m := &checked{key: o.storeKey, value: t.value, need: n}
-	o.dispatch(lender, min(patience, max(time.Until(t.term.Deadline()), spacing)), &m.Errand, m)
+	o.dispatch(min(patience, max(time.Until(t.term.Deadline()), spacing)), &m.errand, m)
 }
 
 // checked goes on with a hand-over when its errand has been run.

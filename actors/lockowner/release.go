@@ -15,21 +15,13 @@ func (o *owner) release() {
 	r := &t.release
 	r.release = lease.Release{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}
 	r.release.Used, r.release.Reserved = t.tokens.unused()
-	o.send(o.lender(), r)
-}
-
-// lender is the holder that leaves, if its goroutine is at our disposal.
-func (o *owner) lender() *waiter {
-	if o.lent {
-		return o.leaving
-	}
-	return nil
+	o.send(r)
 }
 
 // send deletes a value of ours in the store.
-func (o *owner) send(lender *waiter, r *released) {
+func (o *owner) send(r *released) {
 	o.state = releasing
-	o.dispatch(lender, patience, &r.Errand, r)
+	o.dispatch(patience, &r.errand, r)
 }
 
 // released goes on when a release has been answered.

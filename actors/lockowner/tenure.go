@@ -28,9 +28,7 @@ func (t *tenure) begin(m *tried) {
 	t.value, t.ttl = m.asked.Value, m.asked.TTL
 	t.term.Begin(m.sent, m.asked.TTL)
 	t.tokens.fresh, t.tokens.foreign = m.attempt.Token, m.attempt.ForeignKey
-	if m.lender != nil {
-		t.policy = m.lender.Ask.Policy
-	}
+	t.policy = m.caller.Ask.Policy
 }
 
 // tokens is a supply of fencing tokens: the one that came with the lease, then
@@ -88,7 +86,7 @@ func (o *owner) begin(m *tried, now time.Time) {
 		o.onward(now, true)
 		return
 	}
-	w := m.lender
+	w := m.caller
 	o.queue.remove(w)
 	o.state, o.hold, o.holder = held, m.hold, w
 }
@@ -109,6 +107,7 @@ const untracked = 100 * time.Millisecond
 func (o *owner) track() {
 	o.trackAt = time.Time{}
 	o.c.Send(o.cfg.Renewer, &renewer.Track{Renewal: o.tenure.renewal})
+	o.timer.Stop() // a long hold needs none
 }
 
 // untrack has it left alone. It reports whether no extension is on its way.
@@ -130,6 +129,10 @@ func (o *owner) grant() {
 	}
 	w.grant(o.cfg, o.tenure, o.self)
 	o.state, o.hold, o.holder = held, &w.hold, w
+	if w.Grantee != nil {
+		w.Grantee.Granted(&w.hold)
+		return
+	}
 	w.granted.Hold = &w.hold
 	o.answer(w, &w.granted)
 }

@@ -47,7 +47,7 @@ func (o *owner) leave(w *waiter, now time.Time) {
 // last seen of the key.
 func (o *owner) refuse(w *waiter, now time.Time, err error) {
 	if w.place != nil && !w.decide() {
-		return // taken: the errand that did it will tell
+		return // taken: we shall be told of it
 	}
 	if w.place != nil {
 		o.queue.remove(w)
@@ -123,7 +123,7 @@ func (o *owner) gone(who *actor.PID, now time.Time) {
 		}
 	})
 	if o.holder != nil && o.holder.from(who) {
-		o.settle(o.hold, false, now)
+		o.settle(o.hold, now)
 	}
 }
 

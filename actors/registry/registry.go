@@ -34,6 +34,7 @@ type entry struct {
 
 type registry struct {
 	cfg    Config
+	props  *actor.Props // of owners
 	state  state
 	owners map[string]*entry // by the caller's key
 	spare  []*entry
@@ -113,7 +114,7 @@ func (r *registry) employ(c actor.Context) *entry {
 		r.spare = r.spare[:n-1]
 		return e
 	}
-	e := &entry{owner: c.Spawn(lockowner.Props(r.cfg.Owners))}
+	e := &entry{owner: c.Spawn(r.props)}
 	r.alive[e.owner.Id] = e
 	return e
 }

@@ -20,7 +20,6 @@ type Config struct {
 	Node      string
 	Prefix    string
 	PollerGap time.Duration
-	Pool      *warm.Pool // of goroutines that talk to the store
 	Log       *slog.Logger
 	System    *actor.ActorSystem // nil: one of its own
 }
@@ -29,6 +28,7 @@ type Config struct {
 type Node struct {
 	owners     *lockowner.Config
 	cancel     context.CancelFunc // of owners.Context
+	pool       *warm.Pool         // actors and commands
 	supervisor *actor.PID
 	registry   *actor.PID
 	ready      chan *actor.PID
@@ -39,6 +39,9 @@ type Node struct {
 	errs []error
 }
 
+// maxWarm is how many goroutines are kept for the next actor or command.
+const maxWarm = 64
+
 // Start spawns the tree.
 func Start(cfg Config) *Node {
 	system := cfg.System
@@ -46,12 +49,14 @@ func Start(cfg Config) *Node {
 		system = tree.NewSystem(cfg.Log)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	pool := warm.New(maxWarm)
 	n := &Node{
 		owners: &lockowner.Config{
 			System: system, Store: cfg.Store, Node: cfg.Node, Origin: lease.NewID(), Prefix: cfg.Prefix,
-			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log, cfg.Pool), Context: ctx,
+			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log, pool), Context: ctx,
 		},
 		cancel: cancel,
+		pool:   pool,
 		ready:  make(chan *actor.PID, 1),
 		done:   make(chan struct{}),
 	}
@@ -72,10 +77,8 @@ func (n *Node) Origin() string { return n.owners.Origin }
 // Send sends a message to the registry.
 func (n *Node) Send(m any) { n.System().Root.Send(n.registry, m) }
 
-// Release ends a hold. lent: the holder's goroutine runs the owner's errands.
-func (n *Node) Release(h *lockowner.Hold, lent bool) {
-	n.System().Root.Send(h.Owner(), &lockowner.Release{Hold: h, Lent: lent})
-}
+// Release ends a hold.
+func (n *Node) Release(h *lockowner.Hold) { n.System().Root.Send(h.Owner(), h.Release()) }
 
 // Discard deletes a lost lease of ours in the background, now that the callback
 // has settled.
@@ -96,8 +99,12 @@ func (n *Node) Abort(err error) { n.System().Root.Send(n.supervisor, &abort{err:
 // Done is closed when every actor has stopped.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Settle waits for commands that are still in flight.
-func (n *Node) Settle(ctx context.Context) error { return n.owners.Work.Wait(ctx) }
+// Settle waits, after Done, for commands that are still in flight, and lets idle
+// goroutines go.
+func (n *Node) Settle(ctx context.Context) error {
+	defer n.pool.Close()
+	return n.owners.Work.Wait(ctx)
+}
 
 // Left says, after Done, which keys were left to expire and why.
 func (n *Node) Left() error {

@@ -13,22 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/actorlock/actorlock/actors/lockowner"
-	"github.com/actorlock/actorlock/internal/warm"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/actorlock/actorlock/lease/leasetest"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
 
 func start(t *testing.T, store lease.Store) *Node {
-	pool := warm.New(64)
 	n := Start(Config{
-		Store: store, Node: "node", Prefix: "p:", Pool: pool, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Store: store, Node: "node", Prefix: "p:", Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	t.Cleanup(func() {
 		n.Close()
 		<-n.Done()
 		require.NoError(t, n.Settle(context.Background()))
-		pool.Close()
 		<-time.After(200 * time.Millisecond) // the throttle of dead letters
 	})
 	return n

@@ -11,12 +11,21 @@ import (
 // keep is how long an idle goroutine is kept at least; twice that at most.
 const keep = 200 * time.Millisecond
 
+// Runner is something to run.
+type Runner interface{ Run() }
+
+// Func is a function as a Runner.
+type Func func()
+
+// Run calls f.
+func (f Func) Run() { f() }
+
 // Pool is a set of goroutines. It is safe for concurrent use.
 type Pool struct {
 	max int
 
 	mu     sync.Mutex
-	idle   []chan func() // the last used on top
+	idle   []chan Runner // the last used on top
 	unused int           // how many at the bottom were not used since the last trim
 	trim   *time.Timer   // set while goroutines are idle
 	closed bool
@@ -25,35 +34,38 @@ type Pool struct {
 // New makes a pool that keeps at most max idle goroutines.
 func New(max int) *Pool { return &Pool{max: max} }
 
-// Go runs f in a goroutine other than the caller's. It never waits for one.
-func (p *Pool) Go(f func()) {
+// Go runs r in a goroutine other than the caller's. It never waits for one.
+func (p *Pool) Go(r Runner) {
 	p.mu.Lock()
 	n := len(p.idle) - 1
 	if n < 0 {
 		p.mu.Unlock()
-		go p.work(f)
+		go p.work(r)
 		return
 	}
 	w := p.idle[n]
 	p.idle = p.idle[:n]
 	p.unused = min(p.unused, n)
 	p.mu.Unlock()
-	w <- f
+	w <- r
 }
 
-// work is one goroutine. It ends early when f panics or calls runtime.Goexit.
-func (p *Pool) work(f func()) {
-	w := make(chan func(), 1)
-	for f != nil {
-		f()
+// work is one goroutine. It ends early when r panics or calls runtime.Goexit.
+func (p *Pool) work(r Runner) {
+	var w chan Runner
+	for r != nil {
+		r.Run()
+		if w == nil {
+			w = make(chan Runner, 1)
+		}
 		if !p.park(w) {
 			return
 		}
-		f = <-w
+		r = <-w
 	}
 }
 
-func (p *Pool) park(w chan func()) bool {
+func (p *Pool) park(w chan Runner) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || len(p.idle) >= p.max {

@@ -25,7 +25,7 @@ func TestPoolReusesAndForgets(t *testing.T) {
 		for range 100 {
 			wg.Go(func() {
 				done := make(chan struct{})
-				p.Go(func() { close(done) })
+				p.Go(Func(func() { close(done) }))
 				<-done
 			})
 		}
@@ -44,7 +44,7 @@ func TestPoolKeepsWhatIsUsed(t *testing.T) {
 		p := New(8)
 		for range 50 {
 			done := make(chan struct{})
-			p.Go(func() { close(done) })
+			p.Go(Func(func() { close(done) }))
 			<-done
 			synctest.Wait()
 			require.Equal(t, 1, p.count())
@@ -57,11 +57,11 @@ func TestPoolKeepsWhatIsUsed(t *testing.T) {
 func TestPoolClosed(t *testing.T) {
 	p := New(8)
 	block, done := make(chan struct{}), make(chan struct{})
-	p.Go(func() { <-block })
+	p.Go(Func(func() { <-block }))
 	p.Close()
 	p.Close()
 	close(block)
-	p.Go(func() { close(done) })
+	p.Go(Func(func() { close(done) }))
 	<-done
 	require.Zero(t, p.count())
 }

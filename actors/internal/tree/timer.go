@@ -37,10 +37,10 @@ func (t *Timer) Set(at time.Time) {
 // Fired is called when a tick was received.
 func (t *Timer) Fired() { t.armed = time.Time{} }
 
-// Stop ends the timer. It can be set again.
+// Stop ends the timer and frees what it takes. It can be set again.
 func (t *Timer) Stop() {
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	t.armed = time.Time{}
+	t.timer, t.armed = nil, time.Time{}
 }

@@ -70,7 +70,7 @@ func Props(w *Work, make func() actor.Actor) *actor.Props {
 type dispatcher struct{ pool *warm.Pool }
 
 // Schedule implements actor.Dispatcher.
-func (d dispatcher) Schedule(run func()) { d.pool.Go(run) }
+func (d dispatcher) Schedule(run func()) { d.pool.Go(warm.Func(run)) }
 
 // Throughput is how many messages an actor handles before others get a chance.
 func (d dispatcher) Throughput() int { return 300 }

@@ -23,48 +23,54 @@ type Work struct {
 // NewWork makes an empty Work that runs in pool and logs panics to log.
 func NewWork(log *slog.Logger, pool *warm.Pool) *Work { return &Work{log: log, pool: pool} }
 
-// Task is a piece of work. When Run panics, Failed is called with the panic as
-// an error: a store is code of others, and its panic is one command's error.
+// Task is a piece of work. When Do panics, Failed is called with the panic as an
+// error: a store is code of others, and its panic is one command's error.
 type Task interface {
-	Run()
+	Do()
 	Failed(err error)
 }
 
-// Go runs do in a goroutine, like a Task.
-func (w *Work) Go(do func(), failed func(error)) { w.Start(&funcs{do, failed}) }
-
-type funcs struct {
-	run    func()
-	failed func(error)
+// Job is a task on its way, for a task to embed.
+type Job struct {
+	work *Work
+	task Task
 }
 
-func (f *funcs) Run()             { f.run() }
-func (f *funcs) Failed(err error) { f.failed(err) }
-
-// Start runs t in a goroutine.
-func (w *Work) Start(t Task) {
-	w.Lend()
-	w.pool.Go(func() { w.Finish(t) })
-}
-
-// Lend counts a task in that somebody else will pass to Finish, once.
-func (w *Work) Lend() {
+// Start runs t in a goroutine, with j as its job.
+func (w *Work) Start(t Task, j *Job) {
+	*j = Job{work: w, task: t}
 	w.mu.Lock()
 	w.running++
 	w.mu.Unlock()
+	w.pool.Go(j)
 }
 
-// Finish runs a task that was counted in.
-func (w *Work) Finish(t Task) {
-	defer w.done()
+// Run implements warm.Runner.
+func (j *Job) Run() {
+	defer j.work.done()
 	defer func() {
 		if r := recover(); r != nil {
-			w.log.Error("actorlock: panic in a store", "panic", r, "stack", string(debug.Stack()))
-			t.Failed(fmt.Errorf("panic in the store: %v", r))
+			j.work.log.Error("actorlock: panic in a store", "panic", r, "stack", string(debug.Stack()))
+			j.task.Failed(fmt.Errorf("panic in the store: %v", r))
 		}
 	}()
-	t.Run()
+	j.task.Do()
 }
+
+// Go runs do in a goroutine, like a Task.
+func (w *Work) Go(do func(), failed func(error)) {
+	f := &funcs{do: do, failed: failed}
+	w.Start(f, &f.Job)
+}
+
+type funcs struct {
+	Job
+	do     func()
+	failed func(error)
+}
+
+func (f *funcs) Do()              { f.do() }
+func (f *funcs) Failed(err error) { f.failed(err) }
 
 func (w *Work) done() {
 	w.mu.Lock()

@@ -48,26 +48,11 @@ func TestWorkRunsAndWaits(t *testing.T) {
 	})
 }
 
-func TestWorkCountsWhatIsLent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWork(t)
-		ran := false
-		w.Lend()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.Error(t, w.Wait(ctx))
-		w.Finish(&funcs{func() { ran = true }, func(err error) { t.Error(err) }})
-		require.True(t, ran)
-		require.NoError(t, w.Wait(t.Context()))
-	})
-}
-
 func TestWorkTurnsAPanicIntoAnError(t *testing.T) {
 	w := newWork(t)
 	failed := make(chan error, 2)
 	w.Go(func() { panic(errors.New("ouch")) }, func(err error) { failed <- err })
-	w.Lend()
-	w.Finish(&funcs{func() { panic("ouch") }, func(err error) { failed <- err }})
+	w.Go(func() { panic("ouch") }, func(err error) { failed <- err })
 	require.NoError(t, w.Wait(t.Context()))
 	for range 2 {
 		require.ErrorContains(t, <-failed, "ouch")
