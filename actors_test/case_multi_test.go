@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,7 @@ func TestCase_B079(t *testing.T) {
 				}
 				require.NotZero(t, failed)
 				require.LessOrEqual(t, time.Since(begin), time.Second+about)
+				synctest.Wait() // what was given up is released behind the caller
 				for _, key := range []string{"a", "b"} {
 					require.False(t, peek(t, store, key).Held)
 				}

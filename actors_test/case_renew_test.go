@@ -204,7 +204,7 @@ func TestCase_B014(t *testing.T) {
 			last = l.Deadline()
 		}
 		require.GreaterOrEqual(t, moved, 29, "with each renewal")
-		require.Equal(t, f.Calls(leasetest.OpExtend), moved)
+		require.InDelta(t, f.Calls(leasetest.OpExtend), moved, 1, "one may be in flight")
 		h.release()
 	})
 }

@@ -15,33 +15,37 @@ import (
 // The callback panics while others wait, on its own node and on another one.
 func TestCase_B024(t *testing.T) {
 	for _, reason := range []any{"a text", errMine, &struct{ n int }{7}} {
-		bubble(t, func(t *testing.T) {
-			mem := memstore.New()
-			a, b := newManager(t, mem, retryForever), newManager(t, mem, retryForever)
-			in := make(chan struct{})
-			caught := make(chan any, 1)
-			var panicked time.Time
-			go func() {
-				defer func() { caught <- recover() }()
-				_ = a.WithLock(t.Context(), "k", func(context.Context) error {
-					close(in)
-					time.Sleep(time.Minute)
-					panicked = time.Now()
-					panic(reason)
-				})
-			}()
-			<-in
-			here, there := queueUp(t, t.Context(), a, "k"), queueUp(t, t.Context(), b, "k")
-			e, ok := (<-caught).(*actorlock.PanicError)
-			require.True(t, ok)
-			require.Equal(t, reason, e.Value)
-			here.granted()
-			here.release()
-			there.granted()
-			require.LessOrEqual(t, time.Since(panicked), about)
-			there.release()
-			require.Zero(t, mem.Len())
-		})
+		for _, elsewhere := range []bool{false, true} {
+			bubble(t, func(t *testing.T) {
+				mem := memstore.New()
+				a := newManager(t, mem, retryForever)
+				in := make(chan struct{})
+				caught := make(chan any, 1)
+				var panicked time.Time
+				go func() {
+					defer func() { caught <- recover() }()
+					_ = a.WithLock(t.Context(), "k", func(context.Context) error {
+						close(in)
+						time.Sleep(time.Minute)
+						panicked = time.Now()
+						panic(reason)
+					})
+				}()
+				<-in
+				next := a
+				if elsewhere {
+					next = newManager(t, mem, retryForever)
+				}
+				second := queueUp(t, t.Context(), next, "k")
+				e, ok := (<-caught).(*actorlock.PanicError)
+				require.True(t, ok)
+				require.Equal(t, reason, e.Value)
+				second.granted()
+				require.LessOrEqual(t, time.Since(panicked), about)
+				second.release()
+				require.Zero(t, mem.Len())
+			})
+		}
 	}
 }
 

@@ -85,9 +85,14 @@ func holding(reply any) (holder string, ttl time.Duration, ok bool) {
 	return holder, ttl, ok && isInt
 }
 
+// markPatience bounds what a mark may delay the attempt that it comes after.
+const markPatience = 100 * time.Millisecond
+
 // leaveMark tells the holder's node that a.Origin waits. It is a hint: what
 // was found out stands whether or not it arrives.
 func (s *Store) leaveMark(ctx context.Context, a lease.Acquisition) {
+	ctx, cancel := context.WithTimeout(ctx, markPatience)
+	defer cancel()
 	millis := max(a.Mark, time.Millisecond).Milliseconds()
 	mark := markKey(a.Key)
 	c := call(ctx, markScript, &mark, nil, a.Origin, millis)
