@@ -75,7 +75,7 @@ func TestCase_B112(t *testing.T) {
 		begin := time.Now()
 		if own {
 			for time.Since(begin) < 2*ttl {
-				extended(t, look, "true0")
+				extended(t, look, "true 0")
 			}
 		}
 		for _, lock := range locks {

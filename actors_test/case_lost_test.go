@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/actorlock/actorlock"
@@ -203,7 +204,8 @@ func TestCase_B007(t *testing.T) {
 				t.Parallel()
 				srv := redisServer(t)
 				proxy := faultproxy.New(t, srv.Addr())
-				a := newManager(t, redisStore(t, userClient(t, proxy.Addr())), actorlock.TTL(ttl), actorlock.OnRedisError(policy))
+				client := userClient(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = ttl })
+				a := newManager(t, redisStore(t, client), actorlock.TTL(ttl), actorlock.OnRedisError(policy))
 				b := redisManager(t, srv, actorlock.TTL(5*time.Second), retryForever)
 				one := holding(t, t.Context(), a, "k")
 				first := one.token()

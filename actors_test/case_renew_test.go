@@ -66,7 +66,7 @@ func TestCase_B009(t *testing.T) {
 // The server is busy with a script for a good part of the TTL.
 func TestCase_B011(t *testing.T) {
 	t.Parallel()
-	const ttl = 1500 * time.Millisecond
+	const ttl = time.Second
 	srv := redisServer(t, redistest.Args("--lua-time-limit", "10"))
 	look := srv.Client(t)
 	log := quietLogger(t)

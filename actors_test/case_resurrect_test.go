@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,7 @@ func TestCase_B041(t *testing.T) {
 				}
 				_, err := one.outcome()
 				require.ErrorIs(t, lockLost(t, err), actorlock.ErrLeaseExpired)
+				synctest.Wait()
 				f.Wait() // the stray renewal has arrived
 				if again {
 					require.Equal(t, left-time.Since(entered), peek(t, mem, "k").TTL, "not its lease")

@@ -23,6 +23,9 @@ const (
 // to the next is asked whether it is idle.
 const pause = 150 * time.Millisecond
 
+// crowd is how many owners may be spawned before the next sweep at least.
+const crowd = 512
+
 // entry is an owner and the count of messages it was sent.
 type entry struct {
 	owner  *actor.PID
@@ -40,6 +43,7 @@ type registry struct {
 	spare  []*entry
 	alive  map[string]*entry // all of them, by the actor's id
 	timer  *tree.Timer       // of the next sweep, set while keys have owners
+	hired  int               // owners spawned since the last sweep
 }
 
 // Receive implements actor.Actor.
@@ -102,6 +106,9 @@ func (r *registry) acquire(c actor.Context, m *lockowner.Acquire) {
 		e.key = m.Key
 		r.owners[m.Key] = e
 		r.timer.Set(time.Now().Add(pause))
+		if r.hired > max(crowd, len(r.owners)/2) {
+			r.sweep(c) // many keys in a short time: do not wait for the pause
+		}
 	}
 	r.forward(c, m.Key)
 }
@@ -114,6 +121,7 @@ func (r *registry) employ(c actor.Context) *entry {
 		r.spare = r.spare[:n-1]
 		return e
 	}
+	r.hired++
 	e := &entry{owner: c.Spawn(r.props)}
 	r.alive[e.owner.Id] = e
 	return e
@@ -138,6 +146,7 @@ func (r *registry) forward(c actor.Context, key string) bool {
 
 // sweep asks owners that have been quiet to say when they have nothing to do.
 func (r *registry) sweep(c actor.Context) {
+	r.hired = 0
 	if r.state >= closing || len(r.owners) == 0 {
 		return
 	}
