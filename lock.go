@@ -53,13 +53,26 @@ func (m *Manager) Acquire(ctx context.Context, key string, opts ...Option) (*Loc
 
 // share makes a Lock of a hold that the caller's lineage has.
 func (m *Manager) share(ctx context.Context, h *lockowner.Hold) *Lock {
-	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	bound := h.Context()
-	stop := context.AfterFunc(bound, func() { cancel(context.Cause(bound)) })
+	inner, cancel := context.WithCancelCause(&sharedContext{h.Context(), context.WithoutCancel(ctx)})
 	return &Lock{
 		ctx: lockowner.Reenter(inner, h), hold: h, done: make(chan struct{}),
-		leave: func() { stop(); cancel(lease.ErrReleased) },
+		leave: func() { cancel(lease.ErrReleased) },
 	}
+}
+
+// sharedContext ends with the hold and has the values of the caller's context.
+type sharedContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements context.Context. What the caller's has no value for is asked
+// of the hold's, so that the context package finds what to cancel it with.
+func (c *sharedContext) Value(key any) any {
+	if v := c.values.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
 }
 
 // Context has the values of the ctx that the lock was acquired with, and

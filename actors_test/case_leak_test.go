@@ -79,8 +79,8 @@ func TestCase_B096(t *testing.T) {
 		round(n)
 	}
 	require.Zero(t, store.Len())
-	const perKey = 10
-	before.back(t, m, max((rounds-1)*each*perKey, 4<<20))
+	// An owner takes 1.5 kB; the busiest moment is not the same in each round.
+	before.back(t, m, max((rounds-1)*each*10, 16<<20))
 }
 
 // 1,000 waits that were given up leave no subscription and no connection.

@@ -42,7 +42,7 @@ type registry struct {
 	owners map[string]*entry // by the caller's key
 	spare  []*entry
 	alive  map[string]*entry // all of them, by the actor's id
-	timer  *tree.Timer       // of the next sweep, set while keys have owners
+	timer  *tree.Timer       // of the next sweep, set while an owner was not asked yet
 	hired  int               // owners spawned since the last sweep
 }
 
@@ -105,7 +105,6 @@ func (r *registry) acquire(c actor.Context, m *lockowner.Acquire) {
 		e := r.employ(c)
 		e.key = m.Key
 		r.owners[m.Key] = e
-		r.timer.Set(time.Now().Add(pause))
 		if r.hired > max(crowd, len(r.owners)/2) {
 			r.sweep(c) // many keys in a short time: do not wait for the pause
 		}
@@ -139,6 +138,9 @@ func (r *registry) forward(c actor.Context, key string) bool {
 	if e == nil {
 		return false
 	}
+	if e.sent == e.probed {
+		r.timer.Set(time.Now().Add(pause)) // it may have been quiet for long
+	}
 	e.sent++
 	c.Forward(e.owner)
 	return true
@@ -150,14 +152,21 @@ func (r *registry) sweep(c actor.Context) {
 	if r.state >= closing || len(r.owners) == 0 {
 		return
 	}
+	busy := false
 	for _, e := range r.owners {
-		if e.sent == e.seen && e.sent != e.probed {
+		switch {
+		case e.sent == e.probed:
+		case e.sent == e.seen:
 			e.probed = e.sent
 			c.Send(e.owner, &lockowner.Probe{})
+		default:
+			busy = true
 		}
 		e.seen = e.sent
 	}
-	r.timer.Set(time.Now().Add(pause))
+	if busy {
+		r.timer.Set(time.Now().Add(pause))
+	}
 }
 
 // retire takes the key from an owner that has nothing to do, unless a message

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -145,35 +146,35 @@ func TestCloseGathersErrors(t *testing.T) {
 
 // contract 8.1: Abort leaves what is not released yet, names it, and says why.
 func TestAbort(t *testing.T) {
-	mem := memstore.New()
-	f := leasetest.NewFaulty(mem)
-	n := start(t, f)
-	hold(t, n, numbered("held", 300)...)
-	f.On(leasetest.OpRelease, func(_ context.Context, key string) leasetest.Fault {
-		if !strings.HasPrefix(key, "p:held1") { // 111 of them do
-			return leasetest.Fault{}
+	synctest.Test(t, func(t *testing.T) {
+		mem := memstore.New()
+		f := leasetest.NewFaulty(mem)
+		n := start(t, f)
+		hold(t, n, numbered("held", 300)...)
+		f.On(leasetest.OpRelease, func(_ context.Context, key string) leasetest.Fault {
+			return leasetest.Fault{Hang: strings.HasPrefix(key, "p:held1")} // 111 of them
+		})
+		f.On(leasetest.OpAcquire, leasetest.Always(leasetest.Fault{Hang: true}))
+		n.Send(&lockowner.Acquire{Key: "flying", Reply: make(chan any, 3), Ask: lockowner.Ask{TTL: time.Minute, Delay: time.Second}})
+		synctest.Wait()
+		n.Close()
+		synctest.Wait()
+		require.Equal(t, 111, mem.Len())
+		select {
+		case <-n.Done():
+			require.Fail(t, "it waits for what hangs")
+		default:
 		}
-		return leasetest.Fault{Hang: true}
+		cause := errors.New("too long")
+		n.Abort(cause)
+		<-n.Done()
+		e := left(t, n)
+		require.Len(t, e.Keys, 112)
+		require.Contains(t, e.Keys, "flying")
+		require.NotContains(t, e.Keys, "held2")
+		require.IsIncreasing(t, e.Keys)
+		require.ErrorIs(t, e, cause)
 	})
-	f.On(leasetest.OpAcquire, leasetest.Always(leasetest.Fault{Hang: true}))
-	n.Send(&lockowner.Acquire{Key: "flying", Reply: make(chan any, 3), Ask: lockowner.Ask{TTL: time.Minute, Delay: time.Second}})
-	require.Eventually(t, func() bool { return f.Calls(leasetest.OpAcquire) == 301 }, 20*time.Second, time.Millisecond)
-	n.Close()
-	require.Eventually(t, func() bool { return mem.Len() == 111 }, 20*time.Second, time.Millisecond)
-	select {
-	case <-n.Done():
-		require.Fail(t, "it waits for what hangs")
-	default:
-	}
-	cause := errors.New("too long")
-	n.Abort(cause)
-	<-n.Done()
-	e := left(t, n)
-	require.Len(t, e.Keys, 112)
-	require.Contains(t, e.Keys, "flying")
-	require.NotContains(t, e.Keys, "held2")
-	require.IsIncreasing(t, e.Keys)
-	require.ErrorIs(t, e, cause)
 }
 
 // contract 8.1: Abort without a Close before it ends everything too.
