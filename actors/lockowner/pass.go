@@ -110,6 +110,7 @@ func (o *owner) adopt(w *waiter) {
 func (o *owner) reply() {
 	if w := o.leaving; w != nil {
 		o.leaving = nil
+		w.released.Hold = &w.hold
 		o.answer(w, &w.released)
 		o.unwatchSender(w.sender)
 	}
@@ -167,7 +168,7 @@ func (o *owner) checked(m *checked, now time.Time) {
 func (o *owner) replyLost(err error) {
 	if w := o.leaving; w != nil {
 		o.leaving = nil
-		o.answer(w, &Lost{Err: &lease.LockLostError{Key: w.Key, Err: err}})
+		o.answer(w, &Lost{Hold: &w.hold, Err: &lease.LockLostError{Key: w.Key, Err: err}})
 		o.unwatchSender(w.sender)
 	}
 }
