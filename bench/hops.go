@@ -43,7 +43,7 @@ func answerer(c actor.Context) {
 // dispatcher runs an actor as those of this module are run.
 type dispatcher struct{ pool *warm.Pool }
 
-func (d dispatcher) Schedule(run func()) { d.pool.Go(run) }
+func (d dispatcher) Schedule(run func()) { d.pool.Go(warm.Func(run)) }
 func (d dispatcher) Throughput() int     { return 300 }
 
 func (b *bench) hops(ctx context.Context) ([]contender, error) {
