@@ -74,6 +74,8 @@ func TestCase_B093(t *testing.T) {
 	for _, delay := range []time.Duration{ttl / 2, ttl * 9 / 10, ttl * 13 / 10} {
 		inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
 			f.On(leasetest.OpAcquire, leasetest.Always(leasetest.Fault{After: delay}))
+			// A lease as old as this is extended at once, which would hide its age.
+			f.On(leasetest.OpExtend, leasetest.Always(leasetest.Fault{Hang: true}))
 			m := newManager(t, f, actorlock.TTL(ttl), actorlock.RetryAttempts(0))
 			sent := time.Now()
 			ran := false

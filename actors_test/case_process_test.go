@@ -35,6 +35,7 @@ func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 var roles = map[string]func(n *node, args []string) error{
 	"hold":  playHolder,
 	"churn": playChurn,
+	"crowd": playCrowd,
 	"race":  playRace,
 }
 

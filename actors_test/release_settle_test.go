@@ -157,7 +157,7 @@ func TestReleaseThatFails(t *testing.T) {
 			f.On(leasetest.OpRelease, leasetest.Always(leasetest.Fault{Err: io.EOF, Kind: kind}))
 			for _, want := range []error{nil, errMine} {
 				h := holding(t, t.Context(), m, "k", actorlock.TTL(3*time.Second), actorlock.RetryAttempts(forever))
-				time.Sleep(4 * time.Second)
+				time.Sleep(4100 * time.Millisecond)
 				h.settle(7, want)
 				value, err := h.outcome()
 				require.Equal(t, want, err)

@@ -83,7 +83,7 @@ func (r *renewer) work(now time.Time) {
 		l.flying++
 		next := deadline
 		if l.Policy == lease.RetryUntilDeadline {
-			next = earlier(deadline, now.Add(max(patience(l.TTL), time.Millisecond)))
+			next = earlier(deadline, now.Add(patience(l.TTL, deadline.Sub(now))))
 		}
 		r.due.set(l, next)
 		if batch = append(batch, l); len(batch) == batchSize {

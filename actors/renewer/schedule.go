@@ -64,8 +64,11 @@ func (s schedule) first() time.Time {
 func early(ttl time.Duration) time.Duration { return ttl / 12 }
 
 // patience is how long an extension may stay unanswered before another one is
-// sent, while the deadline lasts.
-func patience(ttl time.Duration) time.Duration { return ttl / 4 }
+// sent, with the time that is left until the deadline: the nearer that is, the
+// sooner, so that a store that is back in time finds one.
+func patience(ttl, left time.Duration) time.Duration {
+	return max(min(ttl/4, left/2), ttl/16, time.Millisecond)
+}
 
 // backOff is the pause before a failed extension is tried again: from a 64th
 // of the TTL, doubled with each failure, to an eighth, and at least 1 ms.

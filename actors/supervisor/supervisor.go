@@ -109,6 +109,10 @@ func (s *supervisor) surrendered(c actor.Context, m *lockowner.Surrendered) {
 	if m.Value == "" {
 		return
 	}
+	if s.gaveUp != nil {
+		s.leave(m.Key, s.gaveUp)
+		return
+	}
 	if s.batch = append(s.batch, m); len(s.batch) >= batchSize {
 		s.flush(c)
 	} else if !s.queued {

@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/actorlock/actorlock/lease"
@@ -63,11 +64,24 @@ func (s *Store) Release(ctx context.Context, batch []lease.Release, report func(
 		part := batch[from:min(from+chunk, len(batch))]
 		s.release(ctx, part, verdicts[:], wakes[:])
 		for i := range part {
-			for _, w := range wakes[i] {
-				w.call(part[i].Origin)
-			}
+			wakeAll(wakes[i], part[i].Origin)
 			report(from+i, verdicts[i])
 		}
+	}
+}
+
+// wakeAll begins anywhere: in a fixed order the scheduler would let the same
+// watcher win the key again and again.
+func wakeAll(watches []*watch, origin string) {
+	if len(watches) == 0 {
+		return
+	}
+	first := rand.IntN(len(watches))
+	for _, w := range watches[first:] {
+		w.call(origin)
+	}
+	for _, w := range watches[:first] {
+		w.call(origin)
 	}
 }
 
