@@ -30,7 +30,7 @@ func TestShutdownReleasesWhatIsHeld(t *testing.T) {
 		require.Less(t, time.Since(begin), about)
 		require.Zero(t, mem.Len())
 		calls := f.Calls(leasetest.OpRelease)
-		require.LessOrEqual(t, calls, len(all))
+		require.LessOrEqual(t, calls, 2, "in batches")
 		for _, h := range all {
 			_, err := h.outcome()
 			require.ErrorAs(t, err, new(*actorlock.LockLostError))

@@ -14,7 +14,7 @@ type abort struct {
 	err error
 }
 
-// flush: supervisor -> itself, behind the surrenders that have queued up.
+// flush: timer -> supervisor. A batch has waited long enough.
 type flush struct{ tree.Quiet }
 
 // released: a release's goroutine -> supervisor.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/actorlock/actorlock/actors/internal/tree"
 	"github.com/actorlock/actorlock/actors/lockowner"
 	"github.com/actorlock/actorlock/actors/registry"
 	"github.com/actorlock/actorlock/actors/renewer"
@@ -16,7 +17,8 @@ const (
 	batchSize = 256             // releases in one batch
 	patience  = 3 * time.Second // for one batch
 	spare     = 128             // idle owners kept for reuse
-	maxErrors = 8               // different errors worth naming
+	gather    = 2 * time.Millisecond
+	maxErrors = 8 // different errors worth naming
 )
 
 type supervisor struct {
@@ -28,7 +30,7 @@ type supervisor struct {
 	gaveUp  error // why an Abort came
 	settled bool  // no more surrenders will come
 	batch   []*lockowner.Surrendered
-	queued  bool                // a flush is in the mailbox
+	timer   *tree.Timer         // of the flush
 	flying  map[string]struct{} // keys whose release is in flight
 }
 
@@ -46,7 +48,7 @@ func (s *supervisor) Receive(c actor.Context) {
 	case *lockowner.Surrendered:
 		s.surrendered(c, m)
 	case *flush:
-		s.queued = false
+		s.timer.Fired()
 		s.flush(c)
 	case *released:
 		s.released(m)
@@ -55,8 +57,12 @@ func (s *supervisor) Receive(c actor.Context) {
 		for _, key := range m.Open {
 			s.leave(key, s.gaveUp)
 		}
+		s.flush(c)
 	case *actor.Terminated:
 		s.terminated(c, m.Who)
+	case *actor.Stopping:
+		s.timer.Stop()
+		return
 	case *actor.Stopped:
 		s.node.cancel()
 		close(s.node.done)
@@ -71,6 +77,7 @@ func (s *supervisor) Receive(c actor.Context) {
 
 func (s *supervisor) start(c actor.Context) {
 	cfg := s.node.owners
+	s.timer = tree.NewTimer(cfg.System, c.Self(), &flush{})
 	s.renewer = c.Spawn(renewer.Props(renewer.Config{
 		System: cfg.System, Store: cfg.Store, Log: cfg.Log, Work: cfg.Work,
 	}))
@@ -103,8 +110,9 @@ func (s *supervisor) abort(c actor.Context, err error) {
 	c.Send(s.registry, &registry.Abort{})
 }
 
-// surrendered collects leases into batches. The flush comes behind whatever
-// else has been surrendered by now.
+// surrendered collects leases into batches: one goes out when it is full, when
+// nothing more will come, or when its first lease has waited for a moment, since
+// some owners still have a command in flight.
 func (s *supervisor) surrendered(c actor.Context, m *lockowner.Surrendered) {
 	if m.Value == "" {
 		return
@@ -115,9 +123,8 @@ func (s *supervisor) surrendered(c actor.Context, m *lockowner.Surrendered) {
 	}
 	if s.batch = append(s.batch, m); len(s.batch) >= batchSize {
 		s.flush(c)
-	} else if !s.queued {
-		s.queued = true
-		c.Send(c.Self(), &flush{})
+	} else {
+		s.timer.Set(time.Now().Add(gather))
 	}
 }
 

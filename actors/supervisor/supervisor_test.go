@@ -158,6 +158,7 @@ func TestAbort(t *testing.T) {
 		n.Send(&lockowner.Acquire{Key: "flying", Reply: make(chan any, 3), Ask: lockowner.Ask{TTL: time.Minute, Delay: time.Second}})
 		synctest.Wait()
 		n.Close()
+		time.Sleep(gather)
 		synctest.Wait()
 		require.Equal(t, 111, mem.Len())
 		select {
