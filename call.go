@@ -99,7 +99,8 @@ func (c *call) start() *late {
 
 // settle is the end of the callback.
 func (c *call) settle() {
-	c.m.gate.exit()
+	// Last: a Shutdown that comes after a Drain must find the release on its way.
+	defer c.m.gate.exit()
 	if c.state.CompareAndSwap(running, settled) {
 		c.m.node.Release(c.hold)
 		return

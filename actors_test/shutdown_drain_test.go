@@ -82,3 +82,19 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 		require.ErrorIs(t, err, actorlock.ErrShutdown)
 	})
 }
+
+// contract 8.1, 8.3: a callback that Drain has waited for was not lost by the
+// Shutdown that follows.
+func TestShutdownRightAfterDrain(t *testing.T) {
+	for range 300 {
+		m, err := actorlock.New(actorlock.Config{Store: memstore.New(), Logger: quietLogger(t).Logger})
+		require.NoError(t, err)
+		in, end := make(chan struct{}), make(chan struct{})
+		c := start(m, "k", func(context.Context) error { close(in); <-end; return nil })
+		<-in
+		go close(end)
+		require.NoError(t, m.Drain(t.Context()))
+		require.NoError(t, m.Shutdown(t.Context()))
+		require.NoError(t, c.wait())
+	}
+}
