@@ -52,7 +52,14 @@ func TestCase_B024(t *testing.T) {
 // The holder's process is killed.
 func TestCase_B026(t *testing.T) {
 	t.Parallel()
-	const ttl, delay = 1500 * time.Millisecond, 200 * time.Millisecond
+	entersAfterKill(t, 200*time.Millisecond)
+}
+
+// entersAfterKill has a process killed while it holds a lock, which a waiter
+// elsewhere gets within the TTL and a poll.
+func entersAfterKill(t *testing.T, delay time.Duration) {
+	t.Helper()
+	const ttl = 1500 * time.Millisecond
 	srv := redisServer(t)
 	dead := spawn(t, "hold", srv.Addr(), "k", ttl.String())
 	dead.hear("held")

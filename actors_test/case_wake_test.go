@@ -85,17 +85,4 @@ func TestCase_B056(t *testing.T) {
 // same.
 //
 // contract 2.6
-func TestCase_B055(t *testing.T) {
-	const ttl, delay = 1500 * time.Millisecond, 400 * time.Millisecond
-	srv := redisServer(t)
-	dead := spawn(t, "hold", srv.Addr(), "k", ttl.String())
-	dead.hear("held")
-	m := redisManager(t, srv, actorlock.RetryDelay(delay))
-	next := queueUp(t, t.Context(), m, "k", retryForever)
-	queued(t, m, "k", 1)
-	dead.kill()
-	killed := time.Now()
-	next.granted()
-	require.Less(t, time.Since(killed), ttl+delay+time.Second)
-	next.release()
-}
+func TestCase_B055(t *testing.T) { entersAfterKill(t, 400*time.Millisecond) }

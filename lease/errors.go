@@ -38,7 +38,7 @@ type AcquireError struct {
 	Waited   time.Duration // since the call's first attempt
 	Holder   string        // node id of the holder last seen, "" when unknown
 	TTL      time.Duration // of the holder's key: 0 not seen, NoExpiry when it has none
-	// Err is ErrHeld, the store's error, ErrLeaseExpired, ErrShutdown, or the
+	// Err is ErrHeld, the store's error, ErrLeaseExpired, ErrNoReply, ErrShutdown, or the
 	// context's error and cause (joined with ErrHeld when the key was last seen
 	// held).
 	Err error

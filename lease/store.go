@@ -6,9 +6,9 @@ import (
 )
 
 // Store is the port to whatever carries the locks. Implementations are safe for
-// concurrent use, honour ctx whatever their own time-outs are, never trust a
-// command to have failed because its reply is missing, and touch a key only
-// after they compared its value, in the same step.
+// concurrent use, honour ctx whatever their own time-outs are (unless it was
+// made by Patiently), never trust a command to have failed because its reply is
+// missing, and touch a key only after they compared its value, in the same step.
 //
 // Unless a method says otherwise its errors are *StoreError values, whose Kind
 // tells what is known of the command.

@@ -177,7 +177,7 @@ func (o *owner) rest() {
 func (o *owner) nextEvent() time.Time {
 	var at time.Time
 	if w := o.queue.first(); w != nil {
-		at = w.next
+		at = w.Due()
 	}
 	if o.state == waiting {
 		at = sooner(at, o.nextAttempt())

@@ -40,7 +40,7 @@ func TestQueueKeepsTheOrderOfArrival(t *testing.T) {
 	q.remove(ws[3])
 	q.remove(ws[5])
 	require.Nil(t, ws[3].place)
-	require.Equal(t, -1, ws[3].index)
+	require.False(t, ws[3].Listed())
 	require.Equal(t, []*waiter{ws[1], ws[2], ws[4]}, lined(&q))
 	require.Equal(t, ws[1], q.head())
 	require.Equal(t, 3, q.len())
@@ -61,12 +61,12 @@ func TestQueueKnowsWhoIsDueFirst(t *testing.T) {
 		q.push(w)
 	}
 	require.Equal(t, fast, q.first())
-	require.Equal(t, -1, once.index, "spent: nothing of it changes any more")
+	require.False(t, once.Listed(), "spent: nothing of it changes any more")
 	require.Equal(t, 3, q.len(), "but it stays in the queue")
 	for i := range 10 {
 		require.Equal(t, fast, q.first())
-		require.Equal(t, time.Duration(i+1)*time.Second, fast.next.Sub(now))
-		require.True(t, fast.budget.count(fast.next, 0))
+		require.Equal(t, time.Duration(i+1)*time.Second, fast.Due().Sub(now))
+		require.True(t, fast.budget.count(fast.Due(), 0))
 		q.update(fast)
 	}
 	q.remove(fast)
@@ -97,7 +97,7 @@ func TestQueueAgainstAPlainList(t *testing.T) {
 					list = slices.Delete(list, i, i+1)
 				default:
 					now = now.Add(time.Duration(random.IntN(50)) * time.Millisecond)
-					for w := q.first(); w != nil && !w.next.After(now); w = q.first() {
+					for w := q.first(); w != nil && !w.Due().After(now); w = q.first() {
 						require.True(t, w.budget.count(now, random.Float64()))
 						q.update(w)
 					}
@@ -111,7 +111,7 @@ func TestQueueAgainstAPlainList(t *testing.T) {
 				if earliest.IsZero() {
 					require.Nil(t, q.first())
 				} else {
-					require.Equal(t, earliest, q.first().next)
+					require.Equal(t, earliest, q.first().Due())
 				}
 			}
 		})

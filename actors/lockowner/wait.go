@@ -83,7 +83,7 @@ func everyone(*waiter) bool { return true }
 // spend counts the attempts that are due and refuses callers whose time to wait
 // has ended.
 func (o *owner) spend(now time.Time) {
-	for w := o.queue.first(); w != nil && !w.next.After(now); w = o.queue.first() {
+	for w := o.queue.first(); w != nil && !w.Due().After(now); w = o.queue.first() {
 		if w.budget.over(now) {
 			o.refuse(w, now, nil)
 			continue

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/actorlock/actorlock/actors/internal/agenda"
 	"github.com/actorlock/actorlock/actors/internal/tree"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/asynkron/protoactor-go/actor"
@@ -23,10 +24,9 @@ type Renewal struct {
 	unsettled atomic.Int32 // extensions in flight, or of unknown outcome
 
 	// The rest belongs to the renewer's own goroutine.
-	next     time.Time // when it needs something
-	index    int       // in the queue, -1 outside
-	flying   int       // extensions in flight
-	failures int       // in a row
+	agenda.Slot     // for when it needs something
+	flying      int // extensions in flight
+	failures    int // in a row
 }
 
 // Halt keeps further extensions from being sent, at once and for good. It

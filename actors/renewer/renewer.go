@@ -1,11 +1,11 @@
 package renewer
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/actorlock/actorlock/actors/internal/agenda"
 	"github.com/actorlock/actorlock/actors/internal/tree"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/asynkron/protoactor-go/actor"
@@ -18,7 +18,7 @@ const batchSize = 256
 type renewer struct {
 	cfg    Config
 	self   *actor.PID
-	due    schedule
+	due    agenda.Agenda[*Renewal]
 	timer  *tree.Timer
 	ctx    context.Context // of all extensions
 	cancel context.CancelFunc
@@ -35,10 +35,9 @@ func (r *renewer) Receive(c actor.Context) {
 		r.timer.Stop()
 		r.cancel()
 	case *Track:
-		m.index = -1
 		r.plan(m.Renewal)
 	case *Untrack:
-		r.due.remove(m.Renewal)
+		r.due.Remove(m.Renewal)
 	case *tick:
 		r.timer.Fired()
 		r.work(time.Now())
@@ -49,25 +48,25 @@ func (r *renewer) Receive(c actor.Context) {
 	default:
 		return
 	}
-	r.timer.Set(r.due.first())
+	r.timer.Set(r.due.Due())
 }
 
 // plan sets when a lease that was confirmed needs its next extension.
 func (r *renewer) plan(l *Renewal) {
 	l.failures = 0
-	r.due.set(l, lease.RenewalOf(l.Term.Confirmed(), l.TTL))
+	r.due.Set(l, lease.RenewalOf(l.Term.Confirmed(), l.TTL))
 }
 
 // work deals with everything that needs something by now.
 func (r *renewer) work(now time.Time) {
 	var batch []*Renewal
-	for len(r.due) > 0 {
-		l := r.due[0]
+	for r.due.Len() > 0 {
+		l := r.due.First()
 		ahead := time.Duration(0)
 		if l.flying == 0 && l.failures == 0 {
 			ahead = early(l.TTL)
 		}
-		if l.next.After(now.Add(ahead)) {
+		if l.Due().After(now.Add(ahead)) {
 			break
 		}
 		deadline := l.Term.Deadline()
@@ -77,7 +76,7 @@ func (r *renewer) work(now time.Time) {
 		}
 		if l.flying > 0 && l.Policy == lease.LoseAtOnce {
 			// Unanswered: only an answer or the deadline decides.
-			r.due.set(l, deadline)
+			r.due.Set(l, deadline)
 			continue
 		}
 		l.flying++
@@ -85,7 +84,7 @@ func (r *renewer) work(now time.Time) {
 		if l.Policy == lease.RetryUntilDeadline {
 			next = earlier(deadline, now.Add(patience(l.TTL, deadline.Sub(now))))
 		}
-		r.due.set(l, next)
+		r.due.Set(l, next)
 		if batch = append(batch, l); len(batch) == batchSize {
 			r.extend(batch)
 			batch = nil
@@ -104,14 +103,14 @@ func earlier(a, b time.Time) time.Time {
 }
 
 func (r *renewer) lose(l *Renewal, err error) {
-	if r.due.remove(l) {
+	if r.due.Remove(l) {
 		r.cfg.System.Root.Send(l.Owner, &Lost{Renewal: l, Err: err})
 	}
 }
 
 // failed deals with an extension that was not granted.
 func (r *renewer) failed(l *Renewal, err error) {
-	if l.index < 0 {
+	if !l.Listed() {
 		return // untracked, or lost already
 	}
 	switch {
@@ -128,7 +127,7 @@ func (r *renewer) failed(l *Renewal, err error) {
 	}
 	l.failures++
 	r.cfg.Log.Warn("actorlock: renewal failed, will be tried again", "key", l.Key, "error", err, "failures", l.failures)
-	r.due.set(l, earlier(l.Term.Deadline(), time.Now().Add(backOff(l.TTL, l.failures))))
+	r.due.Set(l, earlier(l.Term.Deadline(), time.Now().Add(backOff(l.TTL, l.failures))))
 }
 
 // landed plans the next extension of those that were renewed. The others have
@@ -137,13 +136,13 @@ func (r *renewer) landed(batch []*Renewal) {
 	now := time.Now()
 	for _, l := range batch {
 		l.flying--
-		if l.index < 0 || l.flying > 0 {
+		if !l.Listed() || l.flying > 0 {
 			continue
 		}
 		if next := lease.RenewalOf(l.Term.Confirmed(), l.TTL); next.After(now) {
 			r.plan(l)
 		} else if l.failures == 0 {
-			r.due.set(l, now)
+			r.due.Set(l, now)
 		}
 	}
 }
@@ -193,5 +192,3 @@ func (r *renewer) send(batch []*Renewal) {
 		l.Term.Confirm(sent, time.Now(), l.TTL)
 	})
 }
-
-var _ heap.Interface = (*schedule)(nil)

@@ -1,7 +1,6 @@
 package renewer
 
 import (
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -10,50 +9,6 @@ import (
 
 	"github.com/actorlock/actorlock/lease"
 )
-
-func TestScheduleIsInOrder(t *testing.T) {
-	var s schedule
-	require.True(t, s.first().IsZero())
-	base := time.Now()
-	random := rand.New(rand.NewPCG(1, 2))
-	all := make([]*Renewal, 300)
-	for i := range all {
-		all[i] = &Renewal{index: -1}
-		require.False(t, s.remove(all[i]), "not in")
-	}
-	in := map[*Renewal]bool{}
-	for range 5000 {
-		r := all[random.IntN(len(all))]
-		if random.IntN(3) == 0 {
-			require.Equal(t, in[r], s.remove(r))
-			require.Negative(t, r.index)
-			delete(in, r)
-		} else {
-			s.set(r, base.Add(time.Duration(random.IntN(100))*time.Second))
-			in[r] = true
-		}
-		require.Len(t, s, len(in))
-		for i, r := range s {
-			require.Equal(t, i, r.index)
-			require.False(t, r.next.Before(s.first()))
-		}
-	}
-	last := base
-	for len(s) > 0 {
-		require.False(t, s.first().Before(last))
-		last = s.first()
-		require.True(t, s.remove(s[0]))
-	}
-}
-
-func TestScheduleDoesNotTakeAnothersPlace(t *testing.T) {
-	var a, b schedule
-	in, out := &Renewal{index: -1}, &Renewal{index: -1}
-	a.set(in, time.Now())
-	b.set(out, time.Now())
-	require.False(t, a.remove(out), "of another schedule")
-	require.Len(t, a, 1)
-}
 
 func TestTimes(t *testing.T) {
 	for _, tt := range []struct {

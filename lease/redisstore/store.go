@@ -16,8 +16,8 @@ import (
 // Store keeps locks in Redis. It implements lease.Store and is safe for
 // concurrent use. Make one with New or Open.
 //
-// A call ends when its context ends, whatever the client does; its command may
-// then hang on in the background until the client's own time-outs end it. The
+// A call ends when its context ends, whatever the client does, unless the context
+// was made by lease.Patiently; its command may then hang on in the background until the client's own time-outs end it. The
 // number of such commands is bounded: beyond it calls fail at once.
 type Store struct {
 	main     lane
