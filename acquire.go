@@ -56,7 +56,7 @@ func (m *Manager) await(ctx context.Context, a *lockowner.Acquire) any {
 		return ans
 	case <-m.node.Done():
 	case <-ctx.Done():
-		m.node.Send(&lockowner.Cancel{Acquire: a})
+		m.node.Send(a.Cancel())
 		select {
 		case ans := <-a.Reply:
 			return ans

@@ -10,9 +10,10 @@ import (
 	"github.com/actorlock/actorlock/lease"
 )
 
-// call is one WithLock. Its caller waits for answers, and for ctx; the callback
-// runs in a goroutine of its own, so that the caller can return when the lock is
-// lost whatever the callback does. With AwaitCallback the caller runs it.
+// call is one WithLock. Its caller waits for answers, and for ctx, while a
+// goroutine of the call's own gets the lock, runs the callback and releases: so
+// the caller can return when the lock is lost, whatever the callback does. With
+// AwaitCallback the caller runs it.
 type call struct {
 	m        *Manager
 	ctx      context.Context
@@ -45,14 +46,44 @@ type outcome struct {
 // any more.
 type late struct{ shutdown bool }
 
-// Granted implements lockowner.Grantee.
-func (c *call) Granted(h *lockowner.Hold) {
-	c.hold = h
-	c.m.pool.Go(c)
+// Run implements warm.Runner: it asks for the lock, and goes on to the callback
+// when it gets that at once.
+func (c *call) Run() {
+	c.acquire.Lend()
+	c.m.node.Send(&c.acquire)
+	h := c.acquire.Serve()
+	switch {
+	case h == nil:
+	case c.inPlace:
+		c.acquire.Reply <- h
+	case c.m.gate.crowded():
+		// Not on the stack that the command has grown: it may be for long.
+		c.hold = h
+		go c.body()
+	default:
+		c.hold = h
+		c.body()
+	}
 }
 
-// Run runs the callback, and begins the release.
-func (c *call) Run() {
+// Granted implements lockowner.Grantee.
+func (c *call) Granted(h *lockowner.Hold) {
+	if c.inPlace {
+		c.acquire.Reply <- h
+		return
+	}
+	c.hold = h
+	c.m.pool.Go((*granted)(c))
+}
+
+// granted is a call that waits for nothing but a goroutine.
+type granted call
+
+// Run implements warm.Runner.
+func (c *granted) Run() { (*call)(c).body() }
+
+// body runs the callback, and releases.
+func (c *call) body() {
 	if l := c.start(); l != nil {
 		c.m.node.Release(c.hold)
 		select {
@@ -99,12 +130,17 @@ func (c *call) start() *late {
 
 // settle is the end of the callback.
 func (c *call) settle() {
-	// Last: a Shutdown that comes after a Drain must find the release on its way.
-	defer c.m.gate.exit()
 	if c.state.CompareAndSwap(running, settled) {
+		if !c.inPlace { // whose caller does not wait for a hung client
+			c.hold.Lend()
+		}
 		c.m.node.Release(c.hold)
+		// A Shutdown that comes after a Drain must find the release on its way.
+		c.m.gate.exit()
+		c.hold.Serve()
 		return
 	}
+	defer c.m.gate.exit()
 	if p := c.out.panic; p != nil {
 		c.m.cfg.Logger.Error("actorlock: panic in a callback whose lock was lost",
 			"key", c.acquire.Key, "panic", p.Value, "stack", string(p.Stack))
@@ -118,16 +154,16 @@ func (c *call) listen() any {
 	for {
 		select {
 		case ans := <-c.acquire.Reply:
-			g, ok := ans.(*lockowner.Granted)
+			h, ok := ans.(*lockowner.Hold)
 			if !ok {
 				return ans
 			}
-			c.hold = g.Hold
-			c.Run()
+			c.hold = h
+			c.body()
 		case <-ended:
 			ended = nil
 			if c.state.Load() == pending {
-				c.m.node.Send(&lockowner.Cancel{Acquire: &c.acquire})
+				c.m.node.Send(c.acquire.Cancel())
 			}
 		case <-c.m.node.Done():
 			return c.m.lastWord(c.acquire.Reply)

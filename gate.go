@@ -51,6 +51,16 @@ func (g *gate) exit() {
 	}
 }
 
+// crowd is how many callbacks run on stacks that may have grown.
+const crowd = 64
+
+// crowded says whether many callbacks are running.
+func (g *gate) crowded() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running >= crowd
+}
+
 // raise moves the gate towards closed, never back.
 func (g *gate) raise(to gateState) {
 	g.mu.Lock()

@@ -79,11 +79,8 @@ func (m *Manager) withLock(ctx context.Context, key string, callback func(contex
 	c := new(call)
 	c.m, c.ctx, c.callback, c.nested, c.inPlace = m, ctx, callback, nested, set.await
 	a := &c.acquire
-	a.Key, a.Ask, a.Lineage, a.Reply = key, set.Ask, line, make(chan any, 2)
-	if !c.inPlace {
-		a.Grantee = c
-	}
-	m.node.Send(a)
+	a.Key, a.Ask, a.Lineage, a.Reply, a.Grantee = key, set.Ask, line, make(chan any, 2), c
+	m.pool.Go(c)
 	return c.answered(c.listen())
 }
 

@@ -23,6 +23,9 @@ type errand struct {
 	flight int
 }
 
+// Direct implements tree.Direct.
+func (e *errand) Direct() bool { return true }
+
 // report sends the outcome to the owner.
 func (e *errand) report(outcome any) { e.cfg.System.Root.Send(e.owner, outcome) }
 
@@ -36,7 +39,8 @@ func (o *owner) dispatch(limit time.Duration, e *errand, task tree.Task) {
 	o.flight++
 	o.overdue = time.Now().Add(limit)
 	e.cfg, e.owner, e.flight = o.cfg, o.self, o.flight
-	o.cfg.Work.Start(task, &e.Job)
+	o.cfg.Work.Start(task, &e.Job, o.host)
+	o.host = nil
 }
 
 // tried: an attempt to acquire -> lock owner.
@@ -50,6 +54,7 @@ type tried struct {
 
 	tenure tenure // when it got the lease
 	hold   *Hold  // when it took the lock for its caller
+	here   bool   // in a goroutine of the caller's own, who looks at hold
 }
 
 // Do implements tree.Task.
@@ -60,10 +65,9 @@ func (t *tried) Do() {
 		t.tenure.begin(t)
 		t.take()
 	}
-	h, w := t.hold, t.caller
 	t.report(t) // first: the owner gets to know of the hold before its release
-	if h != nil {
-		w.Grantee.Granted(h)
+	if t.hold != nil && !t.here {
+		t.caller.Grantee.Granted(t.hold)
 	}
 }
 

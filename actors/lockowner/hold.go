@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/actorlock/actorlock/actors/internal/tree"
 	"github.com/actorlock/actorlock/lease"
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -22,6 +23,7 @@ type Hold struct {
 	owner    *actor.PID
 
 	release Release               // the message that ends it
+	host    tree.Host             // of whoever sends that
 	ended   atomic.Pointer[error] // why the hold ended; nil while it lasts
 	mu      sync.Mutex            // orders Bind and end
 	ctx     context.Context       // bound, without the values
@@ -38,6 +40,17 @@ func (h *Hold) Owner() *actor.PID { return h.owner }
 func (h *Hold) Release() *Release {
 	h.release.Hold = h
 	return &h.release
+}
+
+// Lend offers the goroutine that sends Release to those who handle it. It holds
+// no locks, and calls Serve when it has sent that.
+func (h *Hold) Lend() { h.host.Lend() }
+
+// Serve runs the command that the release has led to, if there is one.
+func (h *Hold) Serve() {
+	if j := h.host.Take(); j != nil {
+		j.Run()
+	}
 }
 
 // Value is the lease in the store: the key with its prefix, and its value.

@@ -38,9 +38,42 @@ type Acquire struct {
 	Reply   chan any
 	Grantee Grantee
 
-	claim  atomic.Int32 // who decides what becomes of the call
-	waiter waiter       // the owner's own
-	hold   Hold         // once it is granted
+	claim     atomic.Int32 // who decides what becomes of the call
+	cancelled atomic.Bool
+	host      tree.Host
+	waiter    waiter // the owner's own
+	hold      Hold   // once it is granted
+}
+
+// Direct implements tree.Direct.
+func (m *Acquire) Direct() bool { return m.host.Lent() }
+
+// Lend offers the goroutine that sends m to those who handle it. It holds no
+// locks, and calls Serve when it has sent m.
+func (m *Acquire) Lend() { m.host.Lend() }
+
+// Serve runs the command that sending m has led to, if there is one. It is the
+// hold if that command has got the lock for m's caller, whose Grantee is then
+// not told.
+func (m *Acquire) Serve() *Hold {
+	j := m.host.Take()
+	if j == nil {
+		return nil
+	}
+	t, ok := j.Task().(*tried)
+	if !ok || t.caller != &m.waiter {
+		j.Run()
+		return nil
+	}
+	t.here = true
+	j.Run()
+	return t.hold
+}
+
+// Cancel is the message that ends the wait, whether or not m has been sent yet.
+func (m *Acquire) Cancel() *Cancel {
+	m.cancelled.Store(true)
+	return &Cancel{Acquire: m}
 }
 
 // Grantee is a caller who can start on a hold at once, in whatever goroutine it
@@ -73,6 +106,9 @@ type Release struct {
 	tree.Quiet
 	Hold *Hold
 }
+
+// Direct implements tree.Direct.
+func (m *Release) Direct() bool { return m.Hold != nil && m.Hold.host.Lent() }
 
 // Inspect: facade -> registry -> lock owner. The answer is a *Inspected on
 // Reply, which needs room for one.

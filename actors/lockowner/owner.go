@@ -47,6 +47,7 @@ type owner struct {
 	cfg      *Config
 	c        actor.Context // valid in Receive only
 	self     *actor.PID
+	host     *tree.Host // of the message in hand
 	key      string // the caller's
 	storeKey string
 	state    state
@@ -85,6 +86,7 @@ func (o *owner) Receive(c actor.Context) {
 		return
 	case *Acquire:
 		o.seen++
+		o.host = &m.host
 		o.enqueue(m, now)
 	case *Cancel:
 		o.seen++
@@ -93,6 +95,7 @@ func (o *owner) Receive(c actor.Context) {
 		o.seen++
 		o.inspect(m)
 	case *Release:
+		o.host = &m.Hold.host
 		o.settle(m.Hold, now)
 	case *renewer.Lost:
 		o.lost(m.Renewal, m.Err, now)
@@ -118,6 +121,7 @@ func (o *owner) Receive(c actor.Context) {
 		return
 	}
 	o.step(now)
+	o.host = nil
 }
 
 // step does what has become due: it spends budgets, starts an attempt, rests.

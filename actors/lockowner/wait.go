@@ -15,8 +15,12 @@ func (o *owner) enqueue(m *Acquire, now time.Time) {
 	if m.Reply == nil {
 		w.sender = o.c.Sender()
 	}
-	if o.closing {
+	switch {
+	case o.closing:
 		o.refuse(w, now, lease.ErrShutdown)
+		return
+	case m.cancelled.Load(): // on its way here
+		o.refuse(w, now, nil)
 		return
 	}
 	if o.state == idle && o.key != m.Key {

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/actorlock/actorlock/internal/warm"
 	"github.com/asynkron/protoactor-go/actor"
 )
 
@@ -61,19 +60,10 @@ func Props(w *Work, make func() actor.Actor) *actor.Props {
 	stop := func(any) actor.Directive { return actor.StopDirective }
 	return actor.PropsFromProducer(
 		func() actor.Actor { return &safe{actor: make(), log: w.log} },
-		actor.WithDispatcher(dispatcher{w.pool}),
+		actor.WithMailbox(newMailbox(w.pool)),
 		actor.WithSupervisor(actor.NewOneForOneStrategy(0, 0, stop)),
 	)
 }
-
-// dispatcher runs mailboxes in warm goroutines.
-type dispatcher struct{ pool *warm.Pool }
-
-// Schedule implements actor.Dispatcher.
-func (d dispatcher) Schedule(run func()) { d.pool.Go(warm.Func(run)) }
-
-// Throughput is how many messages an actor handles before others get a chance.
-func (d dispatcher) Throughput() int { return 300 }
 
 type safe struct {
 	actor actor.Actor

@@ -36,13 +36,19 @@ type Job struct {
 	task Task
 }
 
-// Start runs t in a goroutine, with j as its job.
-func (w *Work) Start(t Task, j *Job) {
+// Task is what the job is about.
+func (j *Job) Task() Task { return j.task }
+
+// Start runs t, with j as its job, in the goroutine of h if that is on offer and
+// in one of the pool otherwise.
+func (w *Work) Start(t Task, j *Job, h *Host) {
 	*j = Job{work: w, task: t}
 	w.mu.Lock()
 	w.running++
 	w.mu.Unlock()
-	w.pool.Go(j)
+	if !h.give(j) {
+		w.pool.Go(j)
+	}
 }
 
 // Run implements warm.Runner.
@@ -60,7 +66,7 @@ func (j *Job) Run() {
 // Go runs do in a goroutine, like a Task.
 func (w *Work) Go(do func(), failed func(error)) {
 	f := &funcs{do: do, failed: failed}
-	w.Start(f, &f.Job)
+	w.Start(f, &f.Job, nil)
 }
 
 type funcs struct {

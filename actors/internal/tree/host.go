@@ -1,0 +1,41 @@
+package tree
+
+import "sync/atomic"
+
+// Host is a goroutine on offer: whoever sends a message with a Host in it may be
+// given the job that the message leads to, which saves a change of goroutines.
+// The offer stands from Lend to Take. The zero value offers nothing.
+type Host struct {
+	state atomic.Int32
+	job   *Job
+}
+
+const (
+	engaged = iota
+	offered
+	given
+)
+
+// Lend begins the offer, once.
+func (h *Host) Lend() { h.state.Store(offered) }
+
+// Lent says whether the offer stands.
+func (h *Host) Lent() bool { return h.state.Load() == offered }
+
+// Take ends the offer. It is the job that was given, nil for none, to be run by
+// the caller.
+func (h *Host) Take() *Job {
+	if !h.state.CompareAndSwap(offered, engaged) && h.state.Load() == given {
+		return h.job
+	}
+	return nil
+}
+
+// give reports whether h's goroutine will run j.
+func (h *Host) give(j *Job) bool {
+	if h == nil || !h.Lent() {
+		return false
+	}
+	h.job = j
+	return h.state.CompareAndSwap(offered, given)
+}
