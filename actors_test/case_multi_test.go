@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,15 +43,20 @@ func TestCase_B079(t *testing.T) {
 				<-ready
 				close(both)
 				begin := time.Now()
-				failed := 0
+				failed, held := 0, 0
 				for _, c := range []*call{first, second} {
 					if err := c.wait(); err != nil {
 						require.ErrorIs(t, err, context.DeadlineExceeded)
-						require.ErrorIs(t, err, actorlock.ErrHeld)
 						failed++
+						if errors.Is(err, actorlock.ErrHeld) {
+							held++
+						}
 					}
 				}
+				// Both deadlines come at the same moment: one may find its key free
+				// when it is too late.
 				require.NotZero(t, failed)
+				require.NotZero(t, held)
 				require.LessOrEqual(t, time.Since(begin), time.Second+about)
 				synctest.Wait() // what was given up is released behind the caller
 				for _, key := range []string{"a", "b"} {

@@ -48,7 +48,7 @@ type owner struct {
 	c        actor.Context // valid in Receive only
 	self     *actor.PID
 	host     *tree.Host // of the message in hand
-	key      string // the caller's
+	key      string     // the caller's
 	storeKey string
 	state    state
 	closing  bool
