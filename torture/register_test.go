@@ -142,18 +142,19 @@ func (r *register) take(rep report) answer {
 // history returns what happened, once the workers have ended.
 func (r *register) history() []*section {
 	r.close()
-	all := make([]*section, 0, len(r.sections))
-	for _, s := range r.sections {
-		all = append(all, s)
-	}
-	return all
+	return r.soFar()
 }
 
-// count is how many sections there were so far.
-func (r *register) count() int {
+// soFar returns what has happened until now.
+func (r *register) soFar() []*section {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.sections)
+	all := make([]*section, 0, len(r.sections))
+	for _, s := range r.sections {
+		c := *s
+		all = append(all, &c)
+	}
+	return all
 }
 
 // close ends it; what has arrived is still read, as the workers are gone.

@@ -59,11 +59,15 @@ func newRound(t *testing.T, seed uint64, broken string) *round {
 	}
 	r.server = redistest.Start(t, args...)
 	r.redis = r.server.Client(t)
-	for i := range 1 + rng.IntN(3) {
+	keys := 1 + rng.IntN(6)
+	if broken != "" {
+		keys = 1
+	}
+	for i := range keys {
 		r.keys = append(r.keys, fmt.Sprint("key-", i))
 	}
 	for range 3 {
-		w := &worker{proxy: faultproxy.New(t, r.server.Addr()), callers: 1 + rng.IntN(4)}
+		w := &worker{proxy: faultproxy.New(t, r.server.Addr()), callers: 1 + rng.IntN(6)}
 		r.start(w, broken)
 		r.workers = append(r.workers, w)
 	}
@@ -132,8 +136,7 @@ func (r *round) verify() {
 	r.sum.count(history)
 	for key, sections := range byKey(history) {
 		for _, o := range overlaps(sections) {
-			r.sum.overlaps++
-			r.sum.longest = max(r.sum.longest, time.Duration(o.length)-r.ttl/3)
+			r.sum.overlap(time.Duration(o.length) - r.ttl/3)
 			if o.length > allowed || !r.cruel {
 				t.Errorf("%s: live at once (TTL %v): %v", key, r.ttl, o)
 			}

@@ -47,13 +47,13 @@ func (c *caller) live(ctx context.Context) (int64, bool) {
 // proof of life every millisecond or so.
 func (c *caller) stay(ctx context.Context) bool {
 	var d time.Duration
-	switch n := c.rand.IntN(100); {
+	switch n := c.rand.IntN(500); {
 	case c.Broken != "":
 		d = c.TTL / 3
-	case n < 60:
+	case n < 400:
 		return true
-	case n < 98:
-		d = time.Duration(c.rand.IntN(5000)) * time.Microsecond
+	case n < 498:
+		d = time.Duration(c.rand.IntN(4000)) * time.Microsecond
 	default:
 		d = time.Duration(c.rand.Int64N(int64(5 * c.TTL / 2)))
 	}
