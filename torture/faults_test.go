@@ -3,7 +3,6 @@ package torture
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
 )
@@ -51,16 +50,15 @@ func (r *round) torture() {
 	if r.cruel {
 		ofWorkers, ofServer = briefOnWorkers, cruelOnServer
 	}
-	r.t.Logf("seed %d, cruel %v, TTL %v, keys %d", r.seed, r.cruel, r.ttl, len(r.keys))
+	r.story = fmt.Sprintf("seed %d, cruel %v, TTL %v, %d keys", r.seed, r.cruel, r.ttl, len(r.keys))
 	r.sum.faults = map[string]int{}
 	var both sync.WaitGroup
 	for _, faults := range [][]fault{ofWorkers, ofServer} {
 		steps := schedule(rng, faults, r.ttl)
-		var text []string
+		r.story += "\nbeside each other:"
 		for _, s := range steps {
-			text = append(text, s.String())
+			r.story += "\n\t" + s.String()
 		}
-		r.t.Logf("schedule:\n\t%s", strings.Join(text, "\n\t"))
 		both.Go(func() { r.play(steps) })
 	}
 	both.Wait()

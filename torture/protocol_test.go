@@ -9,7 +9,7 @@ import (
 type report struct {
 	Op    op
 	Hold  uint64 // unique: worker, caller, section
-	At    int64  // clock; but for left, the lock was live then
+	At    int64  // clock; but for left, the lock was live then; 0: of a write after a loss
 	Key   string // the rest: of read alone
 	Token uint64
 	TTL   int64

@@ -112,7 +112,7 @@ func (r *register) take(rep report) answer {
 		s.exit, s.lost = rep.At, rep.Lost
 		return answer{}
 	}
-	s.last = rep.At
+	s.last = max(s.last, rep.At)
 	if rep.Op == alive {
 		return answer{}
 	}

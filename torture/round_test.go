@@ -29,10 +29,13 @@ type round struct {
 	seed     uint64
 	cruel    bool // the server may give up keys early
 	ttl      time.Duration
+	long     int // of 1000 sections
 	keys     []string
 	server   *redistest.Server
 	redis    *redis.Client // past all proxies
 	register *register
+
+	story string // the schedule
 
 	mu      sync.Mutex
 	sum     totals
@@ -51,15 +54,24 @@ func newRound(t *testing.T, seed uint64, broken string) *round {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := &round{
 		t: t, seed: seed, cruel: seed%3 == 0 && broken == "", register: newRegister(t),
-		ttl: time.Duration(300+rng.IntN(300)) * time.Millisecond,
+		ttl:  time.Duration(300+rng.IntN(300)) * time.Millisecond,
+		long: 1 + rng.IntN(3),
 	}
+	if r.cruel {
+		r.long = 20 // it takes a long one for a loss to be noticed in it
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(r.story)
+		}
+	})
 	args := []redistest.Option{redistest.Args("--lua-time-limit", "5")}
 	if !r.cruel {
 		args = append(args, redistest.Persist())
 	}
 	r.server = redistest.Start(t, args...)
 	r.redis = r.server.Client(t)
-	keys := 1 + rng.IntN(6)
+	keys := 1 + rng.IntN(12)
 	if broken != "" {
 		keys = 1
 	}
@@ -67,7 +79,7 @@ func newRound(t *testing.T, seed uint64, broken string) *round {
 		r.keys = append(r.keys, fmt.Sprint("key-", i))
 	}
 	for range 3 {
-		w := &worker{proxy: faultproxy.New(t, r.server.Addr()), callers: 1 + rng.IntN(6)}
+		w := &worker{proxy: faultproxy.New(t, r.server.Addr()), callers: 1 + rng.IntN(8)}
 		r.start(w, broken)
 		r.workers = append(r.workers, w)
 	}
@@ -82,7 +94,7 @@ func (r *round) start(w *worker, broken string) {
 	r.spawned++
 	w.child = spawn(r.t, role{
 		Redis: w.proxy.Addr(), Register: r.register.addr(), Worker: r.spawned, Seed: r.seed<<16 | r.spawned,
-		Callers: w.callers, Keys: r.keys, TTL: r.ttl, Broken: broken,
+		Callers: w.callers, Long: r.long, Keys: r.keys, TTL: r.ttl, Broken: broken,
 	})
 }
 

@@ -22,8 +22,11 @@ func (c *caller) enter(ctx context.Context, key string, asked int64) bool {
 		begin.Token = l.Token
 	}
 	seen := c.register.ask(begin)
-	if !seen.OK || !c.stay(ctx) {
+	if !seen.OK {
 		return false
+	}
+	if !c.stay(ctx) {
+		return c.writeLate(seen.Value)
 	}
 	if c.rand.IntN(16) == 0 && c.Broken == "" {
 		if !c.again(ctx, key) {
@@ -31,9 +34,19 @@ func (c *caller) enter(ctx context.Context, key string, asked int64) bool {
 		}
 	}
 	if now, ok = c.live(ctx); !ok {
-		return false
+		return c.writeLate(seen.Value)
 	}
 	return c.register.ask(report{Op: write, Hold: c.hold, At: now, Value: seen.Value + 1}).OK
+}
+
+// writeLate does after a loss what no program should: it writes, sometimes after
+// a while, so that the register has something to refuse.
+func (c *caller) writeLate(seen uint64) bool {
+	if c.rand.IntN(2) == 0 {
+		time.Sleep(time.Duration(c.rand.Int64N(int64(c.TTL))))
+	}
+	c.register.ask(report{Op: write, Hold: c.hold, Value: seen + 1})
+	return false
 }
 
 // live takes a proof of life: the time comes first, as the lock may end between
@@ -47,13 +60,13 @@ func (c *caller) live(ctx context.Context) (int64, bool) {
 // proof of life every millisecond or so.
 func (c *caller) stay(ctx context.Context) bool {
 	var d time.Duration
-	switch n := c.rand.IntN(500); {
+	switch n := c.rand.IntN(1000); {
 	case c.Broken != "":
 		d = c.TTL / 3
-	case n < 400:
+	case n < 850:
 		return true
-	case n < 498:
-		d = time.Duration(c.rand.IntN(4000)) * time.Microsecond
+	case n < 1000-c.Long:
+		d = time.Duration(c.rand.IntN(3000)) * time.Microsecond
 	default:
 		d = time.Duration(c.rand.Int64N(int64(5 * c.TTL / 2)))
 	}

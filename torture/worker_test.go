@@ -27,6 +27,7 @@ type role struct {
 	Redis, Register string
 	Worker, Seed    uint64
 	Callers         int
+	Long            int // of 1000 sections, last for up to some TTLs
 	Keys            []string
 	TTL             time.Duration
 	Broken          string // how to break the lock, for tests of the checks
