@@ -64,9 +64,10 @@ func TestTokensThatFallAreCaught(t *testing.T) {
 		{key: "k", token: 3, asked: 15, enter: 20},
 		{key: "k", token: 2, asked: 5, enter: 30}, // it asked before the others had entered
 	}
-	require.Empty(t, fallenTokens(rising))
+	require.Empty(t, fallenTokens(rising, 0))
 	rising[2].asked = 25
-	require.Len(t, fallenTokens(rising), 1)
+	require.Len(t, fallenTokens(rising, 0), 1)
+	require.Empty(t, fallenTokens(rising, 5))
 	rising[2].token = 3
-	require.Len(t, fallenTokens(rising), 2, "and it is the same")
+	require.Len(t, fallenTokens(rising, 0), 2, "and it is the same")
 }

@@ -41,14 +41,16 @@ func overlaps(sorted []*section) (found []overlap) {
 }
 
 // fallenTokens are pairs of which the second got no larger token although it
-// asked only after the first had entered.
-func fallenTokens(sorted []*section) (found []string) {
+// asked only after the first had entered, by more than grace: for so long a node
+// whose key was taken away may hand its lease over without knowing. Such tokens
+// have to be low, so that the register refuses them.
+func fallenTokens(sorted []*section, grace int64) (found []string) {
 	asked := slices.Clone(sorted)
 	slices.SortFunc(asked, func(a, b *section) int { return cmp.Compare(a.asked, b.asked) })
 	var top *section
 	next := 0
 	for _, s := range asked {
-		for ; next < len(sorted) && sorted[next].enter < s.asked; next++ {
+		for ; next < len(sorted) && sorted[next].enter+grace < s.asked; next++ {
 			if top == nil || sorted[next].token > top.token {
 				top = sorted[next]
 			}
