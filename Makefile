@@ -1,17 +1,23 @@
 # make test   everything, with the race detector; needs Go, fetches the rest on Debian and Ubuntu
 # make run    the example program, which needs no server
+# make torture MINUTES=10   processes, a real server and faults of all kinds; SEED=n for other schedules
 # make ci     what a change has to pass
 
 GO      ?= go
 TIMEOUT ?= 10m
+MINUTES ?= 10
+SEED    ?= 1
 
-.PHONY: test run ci tools
+.PHONY: test run torture ci tools
 
 test: tools
 	$(GO) test -race -timeout $(TIMEOUT) ./...
 
 run:
 	$(GO) run ./examples/rebuild
+
+torture: tools
+	cd torture && $(GO) test -v -count 1 -timeout $$(($(MINUTES) + 10))m . -for $(MINUTES)m -seed $(SEED)
 
 ci:
 	.ci/run
