@@ -52,6 +52,8 @@ func StartCluster(t testing.TB, masters int, replicas bool, opts ...Option) *Clu
 	})
 	for i, s := range c.Replicas {
 		must(t, s.Client(t).ClusterReplicate(t.Context(), c.ids[c.Masters[i]]).Err())
+	}
+	for i := range c.Replicas {
 		AwaitReplicas(t, c.Masters[i], 1)
 	}
 	c.agree(t, "all are in their places", func(nodes string) bool {

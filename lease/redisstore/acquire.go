@@ -37,7 +37,11 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 		return lease.Attempt{}, err
 	}
 	found, err := attempt(c)
-	if err == nil && !found.Acquired && a.Mark > 0 {
+	switch {
+	case err != nil:
+	case found.Acquired && s.replicas > 0:
+		return s.replicated(ctx, a, found)
+	case !found.Acquired && a.Mark > 0:
 		s.leaveMark(ctx, a)
 	}
 	return found, err

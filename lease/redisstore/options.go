@@ -26,3 +26,17 @@ func Logger(logger *slog.Logger) Option {
 		}
 	}
 }
+
+// MinReplicas makes an acquire count only when n replicas of the server that
+// has the key have it too, by WAIT. Otherwise it is undone, which is an attempt
+// that failed with lease.ErrTooFewReplicas. It narrows what a failover can
+// cost, see the package documentation. The default, 0, asks no replica.
+//
+// An acquire then takes two more round trips and the time of the slowest of n
+// replicas, at most a second or a third of the TTL, whichever is less. The
+// client must be a *redis.Client, Sentinel's included, or a
+// *redis.ClusterClient; the user needs the right to WAIT. Extensions and
+// hand-overs on a node wait for no replica.
+func MinReplicas(n int) Option {
+	return func(s *Store) { s.replicas = n }
+}
