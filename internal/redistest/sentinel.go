@@ -115,12 +115,17 @@ sentinel failover-timeout %[2]s 3000
 
 func sentinelFile(dir string) string { return filepath.Join(dir, "sentinel.conf") }
 
-// AwaitReplicas returns when n replicas of s follow it.
+// AwaitReplicas returns when n replicas of s follow it: they have what is
+// written to it.
 func AwaitReplicas(t testing.TB, s *Server, n int) {
 	t.Helper()
 	look := s.Client(t)
 	await(t, "the replicas follow", func(ctx context.Context) bool {
-		return strings.Count(look.Info(ctx, "replication").Val(), "state=online") == n
+		pipe := look.Pipeline()
+		pipe.Publish(ctx, "redistest", "") // replicated, and leaves no trace
+		have := pipe.Do(ctx, "wait", n, 200)
+		_, _ = pipe.Exec(ctx)
+		return have.Val() == int64(n)
 	})
 }
 

@@ -33,15 +33,11 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 			}
 		}
 	}
-	if err := s.main.send(ctx, "acquire", c.alone[:], late); err != nil {
+	if err := s.sendAcquire(ctx, a, c, late); err != nil {
 		return lease.Attempt{}, err
 	}
 	found, err := attempt(c)
-	switch {
-	case err != nil:
-	case found.Acquired && s.replicas > 0:
-		return s.replicated(ctx, a, found)
-	case !found.Acquired && a.Mark > 0:
+	if err == nil && !found.Acquired && a.Mark > 0 {
 		s.leaveMark(ctx, a)
 	}
 	return found, err

@@ -32,8 +32,9 @@ func Logger(logger *slog.Logger) Option {
 // that failed with lease.ErrTooFewReplicas. It narrows what a failover can
 // cost, see the package documentation. The default, 0, asks no replica.
 //
-// An acquire then takes two more round trips and the time of the slowest of n
-// replicas, at most a second or a third of the TTL, whichever is less. The
+// An acquire then takes one more round trip, which lasts until n replicas have
+// answered: at most a second, a third of the TTL, or half of the client's
+// ReadTimeout, whichever is least. The
 // client must be a *redis.Client, Sentinel's included, or a
 // *redis.ClusterClient; the user needs the right to WAIT. Extensions and
 // hand-overs on a node wait for no replica.

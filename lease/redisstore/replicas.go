@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,9 +17,9 @@ const (
 	undoWithin = time.Second
 )
 
-// unsure says why replicas cannot be counted: WAIT speaks of what its own
+// uncounted says why replicas cannot be counted: WAIT speaks of what its own
 // connection has written, and any client may hide which one that is.
-func unsure(client redis.UniversalClient, replicas int) error {
+func uncounted(client redis.UniversalClient, replicas int) error {
 	if replicas < 0 {
 		return &lease.ConfigError{Field: "MinReplicas", Reason: "is negative"}
 	}
@@ -34,28 +33,27 @@ func unsure(client redis.UniversalClient, replicas int) error {
 	return nil
 }
 
-// replicated lets a lock that was just acquired count when enough replicas have
-// it, and takes it back otherwise.
-func (s *Store) replicated(ctx context.Context, a lease.Acquisition, found lease.Attempt) (lease.Attempt, error) {
-	var err error
-	confirm := func(ctx context.Context) {
-		if err = s.confirm(ctx, a); err != nil {
-			err = s.undo(ctx, a, err)
+// sendAcquire sends an acquire. When replicas count it also finds out whether
+// enough have the lock that it took, and takes it back otherwise, which becomes
+// the error of the command.
+func (s *Store) sendAcquire(ctx context.Context, a lease.Acquisition, c *command, late func()) error {
+	if s.replicas == 0 {
+		return s.main.send(ctx, "acquire", c.alone[:], late)
+	}
+	acquire := func(ctx context.Context) {
+		s.main.execute(ctx, c.alone[:])
+		if found, err := attempt(c); err != nil || !found.Acquired {
+			return
+		}
+		if err := s.confirm(ctx, a); err != nil {
+			c.SetErr(s.undo(ctx, a, err))
 		}
 	}
-	if lease.IsPatient(ctx) && ctx.Err() == nil {
-		confirm(patient{ctx})
-	} else if gone := s.main.await(ctx, "acquire", confirm, func() {
-		if err == nil && a.Late != nil {
-			a.Late()
-		}
-	}); gone != nil {
-		return lease.Attempt{}, &lease.StoreError{Op: "acquire", Err: gone} // the key may still be ours
+	if lease.IsPatient(ctx) && ctx.Err() == nil && s.main.broken == nil {
+		acquire(patient{ctx})
+		return nil
 	}
-	if err != nil {
-		return lease.Attempt{}, err
-	}
-	return found, nil
+	return s.main.await(ctx, "acquire", acquire, late)
 }
 
 // undo deletes the key of an acquire that does not count. When it cannot tell
@@ -65,9 +63,10 @@ func (s *Store) undo(ctx context.Context, a lease.Acquisition, why error) error 
 	defer cancel()
 	kind := lease.KindOf(why)
 	s.Release(ctx, []lease.Release{{Key: a.Key, Value: a.Value, Origin: a.Origin}}, func(_ int, err error) {
-		if err != nil && !lease.IsLoss(err) {
+		switch {
+		case err != nil && !lease.IsLoss(err):
 			kind = lease.Unknown
-		} else if kind == lease.Unknown {
+		case kind == lease.Unknown, lease.IsLoss(why): // a loss to nobody
 			kind = lease.NotExecuted
 		}
 	})
@@ -75,9 +74,9 @@ func (s *Store) undo(ctx context.Context, a lease.Acquisition, why error) error 
 }
 
 // confirm counts the replicas that have the lock. The acquire may have gone
-// over any connection, and by way of others. So the lock is extended once more,
-// on a connection of this call's own: a replica that has seen the extension has
-// seen everything before it.
+// over any connection, in the pipeline of another call. So the lock is extended
+// once more, with WAIT right behind on the same connection: a replica that has
+// seen the extension has seen everything before it.
 func (s *Store) confirm(ctx context.Context, a lease.Acquisition) (err error) {
 	if reason := s.main.guard(func() { err = s.count(ctx, a) }); reason != nil {
 		return &panicError{reason}
@@ -88,41 +87,53 @@ func (s *Store) confirm(ctx context.Context, a lease.Acquisition) (err error) {
 func (s *Store) count(ctx context.Context, a lease.Acquisition) error {
 	millis := a.TTL.Milliseconds()
 	c := call(ctx, extendScript, &a.Key, nil, &a.Value, &millis)
-	server, asking, err := s.main.serverOf(ctx, c.key, nil)
+	server, asking, err := s.main.serverOf(ctx, a.Key, nil)
 	for n := 0; err == nil; n++ {
-		conn := server.Conn()
+		waited := waiting(ctx, s.replicas, server, a.TTL)
+		pipe := server.Pipeline()
 		if asking {
-			_ = conn.Do(ctx, "asking").Err() // what it is for will fail without
+			pipe.Do(ctx, "asking")
 		}
-		_ = conn.Process(ctx, c)
+		_ = pipe.Process(ctx, c)
+		_ = pipe.Process(ctx, waited)
+		_, _ = pipe.Exec(ctx) // each command has its own error
 		if c.Err() == nil {
-			defer conn.Close()
-			if err := c.verdict("extend"); err != nil {
-				// No loss to the caller, who has not had it.
-				return &lease.StoreError{Op: "extend", Kind: lease.NotExecuted, Err: errors.Unwrap(err)}
-			}
-			return s.wait(ctx, conn, a.TTL)
+			return counted(c, waited, s.replicas)
 		}
-		_ = conn.Close()
 		after := c.next()
 		if after == settled || n == resends || after == resend && !sleep(ctx, jitter(firstResend<<n)) {
 			return c.failure("extend")
 		}
-		server, asking, err = s.main.serverOf(ctx, c.key, c.Err())
+		server, asking, err = s.main.serverOf(ctx, a.Key, c.Err())
 		c.renew(ctx)
 	}
 	return err
 }
 
-// wait asks how many replicas have what was written over conn.
-func (s *Store) wait(ctx context.Context, conn *redis.Conn, ttl time.Duration) error {
-	got, err := conn.Wait(ctx, s.replicas, max(min(replicaPatience, ttl/3), time.Millisecond)).Result()
-	if err != nil {
-		kind, _ := judge(err)
-		return &lease.StoreError{Op: "wait for replicas", Kind: kind, Err: err}
+// waiting makes a WAIT. It must not be sent again over another connection, which
+// has written nothing and would always be satisfied; its type sees to that.
+func waiting(ctx context.Context, replicas int, server *redis.Client, ttl time.Duration) *command {
+	limit := min(replicaPatience, ttl/3)
+	if own := server.Options().ReadTimeout; own > 0 {
+		limit = min(limit, own/2)
 	}
-	if got < int64(s.replicas) {
-		return fmt.Errorf("%w: %d of %d", lease.ErrTooFewReplicas, got, s.replicas)
+	return &command{Cmd: redis.NewCmd(ctx, "wait", replicas, max(limit.Milliseconds(), 1))}
+}
+
+// counted reads the results of an extension and the WAIT after it.
+func counted(c, waited *command, replicas int) error {
+	if err := c.verdict("extend"); err != nil {
+		return err
+	}
+	if err := waited.failure("wait for replicas"); err != nil {
+		return err
+	}
+	got, ok := waited.Val().(int64)
+	switch {
+	case !ok:
+		return waited.unexpected("wait for replicas")
+	case got < int64(replicas):
+		return fmt.Errorf("%w: %d of %d", lease.ErrTooFewReplicas, got, replicas)
 	}
 	return nil
 }

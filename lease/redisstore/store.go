@@ -52,7 +52,7 @@ func New(client redis.UniversalClient, opts ...Option) *Store {
 		l.broken = unfit(l.client)
 	}
 	if s.main.broken == nil {
-		s.main.broken = unsure(client, s.replicas)
+		s.main.broken = uncounted(client, s.replicas)
 	}
 	if _, ok := client.(*redis.Ring); ok {
 		s.logger.Warn("a redis.Ring moves keys when a shard fails: locks may be held twice, and wake-ups may be missed")
