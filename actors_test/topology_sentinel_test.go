@@ -82,10 +82,10 @@ func TestCase_B082(t *testing.T) {
 	require.NoError(t, first.ctx.Err(), "two holders: this is what can be lost")
 	require.Greater(t, token(second), token(first))
 
+	l, _ := actorlock.LeaseFrom(first.ctx)
 	err := <-first.end
 	require.ErrorIs(t, err, actorlock.ErrLeaseTaken)
 	close(first.free)
-	l, _ := actorlock.LeaseFrom(first.ctx)
 	require.True(t, time.Now().Before(l.Deadline()), "told by the next extension, not by the end of the TTL")
 	require.NoError(t, a.Shutdown(t.Context()))
 	require.NoError(t, second.ctx.Err(), "the first one's end is no business of the second")

@@ -100,6 +100,7 @@ func (s *Store) count(ctx context.Context, a lease.Acquisition) error {
 		if c.Err() == nil {
 			return counted(c, waited, s.replicas)
 		}
+		s.main.lookAround(ctx, c.alone[:])
 		after := c.next()
 		if after == settled || n == resends || after == resend && !sleep(ctx, jitter(firstResend<<n)) {
 			return c.failure("extend")
