@@ -79,14 +79,19 @@ func (c *Cluster) agree(t testing.TB, what string, wanted func(nodes string) boo
 	}
 }
 
-// Client returns a client of an application. It is closed when the test ends.
-func (c *Cluster) Client(t testing.TB) *redis.ClusterClient {
+// Client returns a client of an application, with go-redis' defaults but for
+// what change sets. It is closed when the test ends.
+func (c *Cluster) Client(t testing.TB, change ...func(*redis.ClusterOptions)) *redis.ClusterClient {
 	t.Helper()
 	var addrs []string
 	for _, s := range c.nodes() {
 		addrs = append(addrs, s.Addr())
 	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true})
+	opt := &redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true}
+	for _, set := range change {
+		set(opt)
+	}
+	client := redis.NewClusterClient(opt)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
