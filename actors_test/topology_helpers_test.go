@@ -35,18 +35,17 @@ func survive(t *testing.T, keys [3]string, client func() redis.UniversalClient, 
 	b := newManager(t, redisStore(t, client()))
 	often := actorlock.RetryDelay(50 * time.Millisecond)
 	kept := hold(t, a, keys[0], actorlock.TTL(12*time.Second), actorlock.OnRedisError(actorlock.RetryUntilDeadline))
-	told := hold(t, a, keys[1], actorlock.TTL(600*time.Millisecond))
-
 	var free, early atomic.Bool
 	afterKept := start(b, keys[0], func(context.Context) error {
 		early.CompareAndSwap(false, !free.Load())
 		return nil
 	}, retryForever, often)
+	waiters(t, b, keys[0], 1)
+	told := hold(t, a, keys[1], actorlock.TTL(600*time.Millisecond)) // less than a failover takes
 	afterTold := start(b, keys[1], func(context.Context) error {
 		early.CompareAndSwap(false, told.ctx.Err() == nil)
 		return nil
 	}, retryForever, often)
-	waiters(t, b, keys[0], 1)
 	waiters(t, b, keys[1], 1)
 
 	begin := time.Now()

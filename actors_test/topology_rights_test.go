@@ -40,7 +40,7 @@ func allOfIt(t *testing.T, client func() redis.UniversalClient, key string, opts
 	log := quietLogger(t)
 	opts = append(opts, redisstore.Logger(log.Logger))
 	a, b := newManager(t, redisStore(t, client(), opts...)), newManager(t, redisStore(t, client(), opts...))
-	h := hold(t, a, key, actorlock.TTL(600*time.Millisecond))
+	h := hold(t, a, key, actorlock.TTL(900*time.Millisecond))
 	local := start(a, key, nothing, retryForever)
 	remote := start(b, key, nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
 	waiters(t, a, key, 1)

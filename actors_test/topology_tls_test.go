@@ -26,7 +26,7 @@ func TestTLSWithAClientCertificate(t *testing.T) {
 		})))
 	}
 	a, b := with(certs.Client()), with(certs.Client())
-	h := hold(t, a, "k", actorlock.TTL(300*time.Millisecond))
+	h := hold(t, a, "k", actorlock.TTL(900*time.Millisecond))
 	w := start(b, "k", nothing, retryForever, actorlock.RetryDelay(time.Hour))
 	waiters(t, b, "k", 1)
 	goesOn(t, h.ctx)
@@ -54,7 +54,7 @@ func TestTLSByURL(t *testing.T) {
 	err := open("").WithLock(t.Context(), "k", never(t), actorlock.RetryAttempts(0))
 	require.ErrorContains(t, err, "unknown authority", "the machine's own list does not have it")
 	m := open("?skip_verify=true")
-	h := hold(t, m, "k", actorlock.TTL(300*time.Millisecond))
+	h := hold(t, m, "k", actorlock.TTL(900*time.Millisecond))
 	goesOn(t, h.ctx) // over the client for renewals, too
 	require.NoError(t, h.let())
 }
