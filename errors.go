@@ -20,13 +20,14 @@ type (
 
 // Errors to compare with errors.Is; see the package lease.
 var (
-	ErrHeld          = lease.ErrHeld
-	ErrLeaseGone     = lease.ErrLeaseGone
-	ErrLeaseTaken    = lease.ErrLeaseTaken
-	ErrLeaseExpired  = lease.ErrLeaseExpired
-	ErrReleased      = lease.ErrReleased
-	ErrShutdown      = lease.ErrShutdown
-	ErrInvalidConfig = lease.ErrInvalidConfig
+	ErrHeld           = lease.ErrHeld
+	ErrLeaseGone      = lease.ErrLeaseGone
+	ErrLeaseTaken     = lease.ErrLeaseTaken
+	ErrLeaseExpired   = lease.ErrLeaseExpired
+	ErrReleased       = lease.ErrReleased
+	ErrShutdown       = lease.ErrShutdown
+	ErrInvalidConfig  = lease.ErrInvalidConfig
+	ErrTooFewReplicas = lease.ErrTooFewReplicas
 )
 
 // NoExpiry is the remaining time to live of a key that has none.

@@ -69,6 +69,17 @@ func Example_atAGlance() {
 	// Output: <nil>
 }
 
+// Locks in Redis with a failover. It is compiled, not run, as it needs servers.
+func Example_sentinel() {
+	client := redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName:            "main",
+		SentinelAddrs:         []string{"sentinel-1:26379", "sentinel-2:26379", "sentinel-3:26379"},
+		ContextTimeoutEnabled: true,
+	})
+	store := redisstore.New(client, redisstore.MinReplicas(1))
+	_ = store
+}
+
 // Locks in Redis. It is compiled, not run, as it needs a server.
 func Example_redis() {
 	store, err := redisstore.Open("redis://localhost:6379")

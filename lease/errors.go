@@ -26,6 +26,9 @@ var (
 	ErrInvalidConfig = errors.New("invalid configuration")
 	// ErrNoTokens: a foreign value stands where fencing tokens are stored.
 	ErrNoTokens = errors.New("no fencing tokens can be reserved")
+	// ErrTooFewReplicas: an acquire was undone, since too few replicas of the
+	// store had it in time. Only a store that was told to look says so.
+	ErrTooFewReplicas = errors.New("too few replicas have the lock")
 	// ErrNoReply: no command was answered in the time that the call had.
 	ErrNoReply = errors.New("no reply from the store")
 )

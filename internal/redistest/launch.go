@@ -20,6 +20,11 @@ func (s *Server) launchAnywhere() error {
 		if s.port, err = freePort(); err != nil {
 			return err
 		}
+		if s.cfg.certs != nil {
+			if s.tlsPort, err = freePort(); err != nil {
+				return err
+			}
+		}
 		// Somebody may have taken the port since it was looked at.
 		if err = s.launch(); !errors.Is(err, errPortTaken) {
 			return err
@@ -30,7 +35,7 @@ func (s *Server) launchAnywhere() error {
 
 // launch starts the server on s.port and returns once it answers.
 func (s *Server) launch() error {
-	p, err := startProcess(s.dir, s.cfg.commandLine(s.dir, s.port, s.socket))
+	p, err := startProcess(s.dir, s.cfg.commandLine(s.dir, s.port, s.tlsPort, s.socket))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package redistest
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Option changes how a server is started.
 type Option func(*config)
@@ -10,6 +13,8 @@ type config struct {
 	persist  bool
 	password string
 	unix     bool
+	sentinel string // sentinel.conf of a server that is a sentinel
+	certs    *Certs
 }
 
 // Args adds redis.conf directives in command-line form, for example
@@ -36,9 +41,20 @@ func Unix() Option {
 	return func(c *config) { c.unix = true }
 }
 
+// ReplicaOf makes the server a replica of the one at addr (host:port), which may
+// be that of a proxy.
+func ReplicaOf(addr string) Option {
+	host, port, _ := strings.Cut(addr, ":")
+	return Args("--replicaof", host+" "+port)
+}
+
 // commandLine is the argument list of a server on port. socket is empty when
-// there is none.
-func (c config) commandLine(dir string, port int, socket string) []string {
+// there is none, tlsPort is 0 when it speaks no TLS.
+func (c config) commandLine(dir string, port, tlsPort int, socket string) []string {
+	if c.sentinel != "" {
+		// Sentinels write to their file, and know few directives.
+		return []string{sentinelFile(dir), "--sentinel", "--port", strconv.Itoa(port)}
+	}
 	line := []string{
 		"--bind", host,
 		"--port", strconv.Itoa(port),
@@ -56,6 +72,9 @@ func (c config) commandLine(dir string, port int, socket string) []string {
 	}
 	if socket != "" {
 		line = append(line, "--unixsocket", socket, "--unixsocketperm", "700")
+	}
+	if tlsPort != 0 {
+		line = append(line, c.certs.directives(tlsPort)...)
 	}
 	return append(line, c.args...)
 }

@@ -16,6 +16,7 @@ type Server struct {
 	dir     string
 	ownDirs []string // removed by Close
 	port    int
+	tlsPort int // 0 without TLS
 	socket  string
 	report  func(error) // hears of every failure of the harness itself
 
@@ -66,6 +67,11 @@ func open(dir string, opts []Option) (*Server, error) {
 		}
 		s.ownDirs = append(s.ownDirs, short)
 		s.socket = filepath.Join(short, "redis.sock")
+	}
+	if s.cfg.sentinel != "" {
+		if err := os.WriteFile(sentinelFile(dir), []byte(s.cfg.sentinel), 0o600); err != nil {
+			return nil, errors.Join(err, s.removeDirs())
+		}
 	}
 	if err := s.launchAnywhere(); err != nil {
 		return nil, errors.Join(err, s.removeDirs())

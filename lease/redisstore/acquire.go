@@ -33,7 +33,7 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 			}
 		}
 	}
-	if err := s.main.send(ctx, "acquire", c.alone[:], late); err != nil {
+	if err := s.sendAcquire(ctx, a, c, late); err != nil {
 		return lease.Attempt{}, err
 	}
 	found, err := attempt(c)

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -43,4 +44,22 @@ func byMaster(ctx context.Context, cluster *redis.ClusterClient, cmds []*command
 		groups[i] = append(groups[i], c)
 	}
 	return groups
+}
+
+// lookAround has the client of a cluster find out who has which slots, when
+// commands ended with no word from their server: a replica may take its place.
+// By itself the client looks every minute, or when a server sends it elsewhere,
+// which one that is gone does not.
+func (l *lane) lookAround(ctx context.Context, cmds []*command) {
+	cluster, ok := l.client.(*redis.ClusterClient)
+	if !ok {
+		return
+	}
+	for _, c := range cmds {
+		var reply redis.Error
+		if err := c.Err(); err != nil && !errors.As(err, &reply) && !isPanic(err) {
+			cluster.ReloadState(ctx) // in the background, and not too often
+			return
+		}
+	}
 }

@@ -31,8 +31,9 @@ func TestClusterConformance(t *testing.T) {
 
 // A server of a cluster that hangs delays the verdicts of its own keys alone.
 func TestClusterBatchWithAHungServer(t *testing.T) {
-	first, second := clusterOfTwo(t)
-	s := clusterStore(t, first)
+	cluster := redistest.StartCluster(t, 2, false, redistest.Args("--cluster-node-timeout", "60000"))
+	second := cluster.Masters[1]
+	s := clusterStore(t, cluster.Masters[0])
 	var batch []lease.Extension
 	var slow int
 	for i := range 600 {
@@ -59,30 +60,4 @@ func TestClusterBatchWithAHungServer(t *testing.T) {
 	require.Equal(t, slow, failed)
 	require.Equal(t, len(batch)-slow, early)
 	require.NoError(t, second.Resume())
-}
-
-// clusterOfTwo runs two servers that have half of the slots each.
-func clusterOfTwo(t *testing.T) (first, second *redistest.Server) {
-	t.Helper()
-	var servers [2]*redistest.Server
-	for i := range servers {
-		servers[i] = redistest.Start(t, redistest.Args("--cluster-enabled", "yes", "--cluster-node-timeout", "60000"))
-		low, high := i*slots/2, (i+1)*slots/2-1
-		require.NoError(t, servers[i].Client(t).ClusterAddSlotsRange(t.Context(), low, high).Err())
-	}
-	c := servers[0].Client(t)
-	// Both need numbers of their own before they meet, or one gives way.
-	require.NoError(t, servers[1].Client(t).Do(t.Context(), "cluster", "set-config-epoch", 2).Err())
-	require.NoError(t, c.Do(t.Context(), "cluster", "set-config-epoch", 1).Err())
-	host, port := splitAddr(t, servers[1].Addr())
-	require.NoError(t, c.ClusterMeet(t.Context(), host, port).Err())
-	for _, server := range servers {
-		look := server.Client(t)
-		eventually(t, func() bool {
-			info := look.ClusterInfo(t.Context()).Val()
-			nodes, err := look.ClusterSlots(t.Context()).Result()
-			return err == nil && len(nodes) == 2 && len(info) > 16 && info[:16] == "cluster_state:ok"
-		}, "the cluster forms")
-	}
-	return servers[0], servers[1]
 }

@@ -30,6 +30,9 @@ func (c *command) failure(op string) error {
 	if err == nil {
 		return nil
 	}
+	if undone, ok := err.(*lease.StoreError); ok {
+		return undone // after the reply, which was good
+	}
 	kind, _ := judge(err)
 	if c.doubt {
 		kind = lease.Unknown

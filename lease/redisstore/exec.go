@@ -97,6 +97,7 @@ const (
 func (l *lane) execute(ctx context.Context, cmds []*command) {
 	for n := 0; ; n++ {
 		l.exchange(ctx, cmds)
+		l.lookAround(ctx, cmds)
 		var again []*command
 		pause := false
 		for _, c := range cmds {

@@ -24,6 +24,7 @@ type Store struct {
 	renewals lane
 	logger   *slog.Logger
 	hub      hub
+	replicas int         // that must have a lock that was acquired
 	refused  atomic.Bool // a refused PUBLISH has been logged
 
 	closing sync.Once
@@ -49,6 +50,9 @@ func New(client redis.UniversalClient, opts ...Option) *Store {
 	for _, l := range []*lane{&s.main, &s.renewals} {
 		l.logger = s.logger
 		l.broken = unfit(l.client)
+	}
+	if s.main.broken == nil {
+		s.main.broken = uncounted(client, s.replicas)
 	}
 	if _, ok := client.(*redis.Ring); ok {
 		s.logger.Warn("a redis.Ring moves keys when a shard fails: locks may be held twice, and wake-ups may be missed")
