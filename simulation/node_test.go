@@ -62,7 +62,7 @@ func (w *world) startNode(place int, failFast bool) *node {
 	}
 	m, err := actorlock.New(actorlock.Config{
 		Store: n.faults, Node: n.name, PollerGap: w.plan.gap, FailAfterShutdown: failFast,
-		Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler), System: w.system,
 	})
 	if err != nil {
 		panic(err)
@@ -104,6 +104,9 @@ func (n *node) fault(op leasetest.Op, key string) leasetest.Fault {
 		f, what = d.severed(left)
 	} else if !w.quiet && d.chance(p.rate) {
 		f, what = d.trouble(p, f)
+		if op == leasetest.OpInspect && f.Panic != nil {
+			f.Panic, what = nil, "" // that command runs in its caller's goroutine
+		}
 	}
 	if what != "" {
 		w.count.faults[what]++
@@ -255,16 +258,25 @@ func (n *node) checkShutdown(a act, err error) {
 	if alive := n.actors(); alive > 0 {
 		w.violated("%s: %d actors are left after Shutdown", n, alive)
 	}
-	// A timer that is left shows when it sends its message.
-	n.m.System().EventStream.Subscribe(func(e any) {
+	n.watchTimers(now)
+}
+
+// watchTimers finds timers that are left: they show when they send their message
+// to an actor that is no more.
+func (n *node) watchTimers(shut time.Time) {
+	w := n.w
+	stream := n.m.System().EventStream
+	family := strings.SplitN(n.m.Registry().Id, "/", 2)[0] // the supervisor, whose descendants all are
+	sub := stream.Subscribe(func(e any) {
 		dead, ok := e.(*actor.DeadLetterEvent)
-		if !ok {
+		if !ok || dead.PID == nil || strings.SplitN(dead.PID.Id, "/", 2)[0] != family || !time.Now().After(shut) {
 			return
 		}
-		if what := fmt.Sprintf("%T", dead.Message); time.Since(now) > 0 && (strings.HasSuffix(what, ".tick") || strings.HasSuffix(what, ".flush")) {
+		if what := fmt.Sprintf("%T", dead.Message); strings.HasSuffix(what, ".tick") || strings.HasSuffix(what, ".flush") {
 			w.locked(func() { w.violated("%s: a timer was left after Shutdown: %s", n, what) })
 		}
 	})
+	w.subs = append(w.subs, func() { stream.Unsubscribe(sub) })
 }
 
 // wasDisturbed says whether a fault has met key within the life of a lease.
@@ -273,14 +285,18 @@ func (n *node) wasDisturbed(key string) bool {
 	return ok && time.Since(until) < 2*n.w.plan.maxTTL+5*time.Second
 }
 
+// actors counts those that are left in a system of the node's own.
 func (n *node) actors() int {
-	count := 0
-	for _, pids := range n.m.System().ProcessRegistry.LocalPIDs.LocalPIDs {
-		for id := range pids.Items() {
-			if id != "eventstream" && id != "deadletter" { // the framework's own
-				count++
-			}
-		}
+	if n.w.system != nil {
+		return 0
+	}
+	return actorsIn(n.m.System())
+}
+
+func actorsIn(system *actor.ActorSystem) int {
+	count := -2 // the framework's own: event stream, dead letters
+	for _, pids := range system.ProcessRegistry.LocalPIDs.LocalPIDs {
+		count += pids.Count()
 	}
 	return count
 }

@@ -14,12 +14,13 @@ func (c *call) settle(err error) {
 	w := c.w
 	c.leave()
 	w.note("%s returns: %v", c, err)
-	var lost *actorlock.LockLostError
-	var refused *actorlock.AcquireError
+	// A refusal may tell of the loss of an outer lock, and a loss of anything.
+	lost, isLost := err.(*actorlock.LockLostError)
+	refused, isRefused := err.(*actorlock.AcquireError)
 	switch {
-	case errors.As(err, &lost):
+	case isLost:
 		c.checkLost(lost)
-	case errors.As(err, &refused):
+	case isRefused:
 		c.checkRefused(refused)
 	case err == nil:
 		c.checkDone(c.ending == returns || c.form == manual)
@@ -138,6 +139,9 @@ func (c *call) checkRefused(e *actorlock.AcquireError) {
 	case errors.Is(e, lease.ErrHeld):
 		w.count.held++
 		c.checkBudget(waited)
+	case errors.Is(e, lease.ErrNoReply) && c.attempts >= 0:
+		// Its last attempt came due while the node stood back for others.
+		w.count.noReply++
 	case c.node.wasDisturbed(c.keyName()):
 		w.count.storeErrors++
 	default:

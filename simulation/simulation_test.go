@@ -3,6 +3,7 @@ package simulation
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -25,9 +27,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // many is how many seeds are enough to meet everything that can happen.
 const many = 1000
 
+// An actor system is a costly thing to make: most plans share one, and only in
+// every so many has each node its own, where its actors can be counted.
+const own = 16
+
 func TestSimulation(t *testing.T) {
 	if *oneSeed > 0 {
-		w := simulate(t, newPlan(*oneSeed))
+		w := simulate(t, newPlan(*oneSeed), nil)
 		t.Logf("%s", w.report())
 		require.Empty(t, w.broken)
 		return
@@ -44,8 +50,15 @@ func TestSimulation(t *testing.T) {
 		for i := range runtime.GOMAXPROCS(0) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
+				shared := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+					return slog.New(slog.DiscardHandler)
+				}))
 				for seed := next.Add(1) - 1; seed < last && !t.Failed(); seed = next.Add(1) - 1 {
-					w := simulate(t, newPlan(seed))
+					system := shared
+					if seed%own == 0 {
+						system = nil
+					}
+					w := simulate(t, newPlan(seed), system)
 					if len(w.broken) > 0 {
 						t.Errorf("%s", w.report())
 					}
@@ -53,6 +66,7 @@ func TestSimulation(t *testing.T) {
 					total.add(w.count)
 					mu.Unlock()
 				}
+				require.Zero(t, actorsIn(shared), "actors are left")
 			})
 		}
 	})
@@ -65,7 +79,7 @@ func TestSimulation(t *testing.T) {
 }
 
 // simulate carries a plan out in virtual time.
-func simulate(t *testing.T, p *plan) (w *world) {
+func simulate(t *testing.T, p *plan, system *actor.ActorSystem) (w *world) {
 	t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
@@ -75,7 +89,7 @@ func simulate(t *testing.T, p *plan) (w *world) {
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
-		w = p.run()
+		w = p.run(system)
 		// A dead letter starts a goroutine of the actor framework.
 		time.Sleep(time.Second)
 	})

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"github.com/actorlock/actorlock/lease"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
@@ -20,9 +22,10 @@ const (
 
 // world is a plan that is being carried out.
 type world struct {
-	plan  *plan
-	start time.Time
-	ctx   context.Context // of all calls; ends at the horizon
+	plan   *plan
+	start  time.Time
+	system *actor.ActorSystem // of all nodes; nil: each has its own
+	ctx    context.Context    // of all calls; ends at the horizon
 
 	mu       sync.Mutex // of everything below and of all that belongs to it
 	ledger   *ledger
@@ -36,14 +39,15 @@ type world struct {
 	events   []event
 	broken   []string // violations
 	count    counts
+	subs     []func() // to be undone at the end
 
 	aside sync.WaitGroup // callbacks that have been left behind
 }
 
 // run carries the plan out, within a bubble.
-func (p *plan) run() *world {
+func (p *plan) run(system *actor.ActorSystem) *world {
 	w := &world{
-		plan: p, start: time.Now(), slots: make([]*node, p.nodes),
+		plan: p, start: time.Now(), system: system, slots: make([]*node, p.nodes),
 		pending: map[int][]*call{}, holds: map[int][]*hold{}, lastSeen: map[int]uint64{}, count: newCounts(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -110,6 +114,9 @@ func (w *world) end() {
 	time.Sleep(2*w.plan.maxTTL + patience)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, undo := range w.subs {
+		undo()
+	}
 	for key, r := range w.ledger.keys {
 		if r.node != nil && r.held(time.Now()) {
 			w.violated("%s is held by %s long after the end", key, r.node)
