@@ -34,6 +34,7 @@ func (r *renewer) Receive(c actor.Context) {
 	case *actor.Stopping:
 		r.timer.Stop()
 		r.cancel()
+		return // not to set the timer again
 	case *Track:
 		r.plan(m.Renewal)
 	case *Untrack:

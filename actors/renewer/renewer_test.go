@@ -249,3 +249,20 @@ func TestStopCancelsExtensions(t *testing.T) {
 		require.Less(t, time.Since(begin), time.Second)
 	})
 }
+
+// contract 8.4: a renewer that is stopped with leases in its hands leaves no
+// timer behind.
+func TestStoppedWithLeases(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.track("k", 30*time.Second, lease.LoseAtOnce)
+		ticks := make(chan *actor.DeadLetterEvent, 10)
+		r.system.EventStream.Subscribe(func(e any) {
+			if dead, ok := e.(*actor.DeadLetterEvent); ok && dead.PID.Equal(r.pid) {
+				ticks <- dead
+			}
+		})
+		require.NoError(t, r.system.Root.StopFuture(r.pid).Wait())
+		time.Sleep(time.Minute)
+		require.Empty(t, ticks)
+	})
+}
