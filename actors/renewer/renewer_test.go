@@ -255,6 +255,7 @@ func TestStopCancelsExtensions(t *testing.T) {
 func TestStoppedWithLeases(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.track("k", 30*time.Second, lease.LoseAtOnce)
+		synctest.Wait()
 		ticks := make(chan *actor.DeadLetterEvent, 10)
 		r.system.EventStream.Subscribe(func(e any) {
 			if dead, ok := e.(*actor.DeadLetterEvent); ok && dead.PID.Equal(r.pid) {
