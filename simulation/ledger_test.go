@@ -16,11 +16,13 @@ type flaw int
 const (
 	sound    flaw = iota
 	twoIn         // now and then lets a second holder in
-	flat          // tokens do not rise
-	forgets       // keys end after half their TTL
+	flat          // tokens are all the same
+	falls         // tokens fall
+	forgets       // keys end after a quarter of their TTL
 	pretends      // an extension of a lost lease is granted
 	keeps         // a release is reported and not done
 	refuses       // a free key is reported held now and then
+	drops         // keys vanish
 )
 
 // ledger is the store that all nodes share: a memstore, and the truth about who
@@ -82,11 +84,16 @@ func (v view) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt, 
 	case v.flaw == refuses && v.calls%20 >= 5:
 		return lease.Attempt{Holder: "nobody", TTL: time.Minute}, nil
 	case v.flaw == forgets:
-		a.TTL /= 2
+		a.TTL /= 4
 	}
 	at, err := v.inner.Acquire(ctx, a)
-	if v.flaw == flat && at.Token > 0 {
-		at.Token = 7
+	if at.Token > 0 {
+		switch v.flaw {
+		case flat:
+			at.Token = 7
+		case falls:
+			at.Token = 1<<60 - at.Token
+		}
 	}
 	if err != nil || !at.Acquired {
 		return at, err
@@ -102,6 +109,11 @@ func (v view) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt, 
 func (v view) Extend(ctx context.Context, batch []lease.Extension, report func(i int, err error)) {
 	verdicts := make([]error, len(batch))
 	v.mu.Lock()
+	if v.flaw == drops {
+		for _, x := range batch {
+			v.inner.Delete(x.Key)
+		}
+	}
 	v.inner.Extend(ctx, batch, func(i int, err error) { verdicts[i] = err })
 	for i, x := range batch {
 		if verdicts[i] == nil {

@@ -27,6 +27,8 @@ type world struct {
 	system *actor.ActorSystem // of all nodes; nil: each has its own
 	ctx    context.Context    // of all calls; ends at the horizon
 
+	callOff context.CancelFunc // ends ctx
+
 	mu       sync.Mutex // of everything below and of all that belongs to it
 	ledger   *ledger
 	slots    []*node
@@ -44,19 +46,23 @@ type world struct {
 	aside sync.WaitGroup // callbacks that have been left behind
 }
 
-// run carries the plan out, within a bubble.
-func (p *plan) run(system *actor.ActorSystem) *world {
+func newWorld(p *plan, system *actor.ActorSystem) *world {
 	w := &world{
 		plan: p, start: time.Now(), system: system, slots: make([]*node, p.nodes),
 		pending: map[int][]*call{}, holds: map[int][]*hold{}, lastSeen: map[int]uint64{}, count: newCounts(),
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	w.ctx = ctx
+	w.ctx, w.callOff = context.WithCancel(context.Background())
 	w.ledger = &ledger{mu: &w.mu, w: w, inner: memstore.New(), keys: map[string]*record{}, flaw: p.breaks}
 	for i, key := range p.keys {
 		w.ledger.keys[key] = &record{key: i, freed: w.start}
 	}
+	return w
+}
+
+// run carries the plan out, within a bubble.
+func (p *plan) run(system *actor.ActorSystem) *world {
+	w := newWorld(p, system)
+	defer w.callOff()
 	for i := range p.nodes {
 		w.startNode(i, false)
 	}
@@ -79,7 +85,7 @@ func (p *plan) run(system *actor.ActorSystem) *world {
 	go func() { callers.Wait(); close(done) }()
 	within(done, horizon)
 	w.locked(func() { w.quiet = true; w.note("no more faults"); w.checkFreeKeys() })
-	cancel()
+	w.callOff()
 	if !within(done, time.Minute) {
 		w.locked(w.unsettled)
 		return w
