@@ -19,7 +19,8 @@ type Store interface {
 	// Acquire makes one attempt to take a.Key. A key held by another value is
 	// not an error: the Attempt describes the holder. A key that already holds
 	// a.Value is ours (the reply to an earlier attempt was lost): its full TTL
-	// is set again and the attempt succeeds.
+	// is set again, unless more than that is left, and the attempt succeeds. So
+	// an attempt that is executed late takes no time from who holds the lease.
 	Acquire(ctx context.Context, a Acquisition) (Attempt, error)
 
 	// Extend sets the remaining time of each lease in batch to its TTL, if the

@@ -24,9 +24,10 @@ type Renewal struct {
 	unsettled atomic.Int32 // extensions in flight, or of unknown outcome
 
 	// The rest belongs to the renewer's own goroutine.
-	agenda.Slot     // for when it needs something
-	flying      int // extensions in flight
-	failures    int // in a row
+	agenda.Slot           // for when it needs something
+	flying      int       // extensions in batches that have not ended
+	sent        time.Time // the last of them
+	failures    int       // in a row
 }
 
 // Halt keeps further extensions from being sent, at once and for good. It

@@ -34,6 +34,7 @@ func (r *renewer) Receive(c actor.Context) {
 	case *actor.Stopping:
 		r.timer.Stop()
 		r.cancel()
+		return // not to set the timer again
 	case *Track:
 		r.plan(m.Renewal)
 	case *Untrack:
@@ -74,15 +75,25 @@ func (r *renewer) work(now time.Time) {
 			r.lose(l, lease.ErrLeaseExpired)
 			continue
 		}
-		if l.flying > 0 && l.Policy == lease.LoseAtOnce {
-			// Unanswered: only an answer or the deadline decides.
-			r.due.Set(l, deadline)
-			continue
+		if l.flying > 0 {
+			next := lease.RenewalOf(l.Term.Confirmed(), l.TTL)
+			switch answered := !l.Term.Confirmed().Before(l.sent); {
+			case answered && next.After(now):
+				r.due.Set(l, next)
+				continue
+			case answered:
+				// Another lease of its batch is not, and must not hold it up.
+			case l.Policy == lease.LoseAtOnce:
+				// Only an answer or the deadline decides.
+				r.due.Set(l, deadline)
+				continue
+			}
 		}
 		l.flying++
-		next := deadline
+		l.sent = now
+		next := earlier(deadline, lease.RenewalOf(now, l.TTL))
 		if l.Policy == lease.RetryUntilDeadline {
-			next = earlier(deadline, now.Add(patience(l.TTL, deadline.Sub(now))))
+			next = earlier(next, now.Add(patience(l.TTL, deadline.Sub(now))))
 		}
 		r.due.Set(l, next)
 		if batch = append(batch, l); len(batch) == batchSize {

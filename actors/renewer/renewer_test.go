@@ -249,3 +249,43 @@ func TestStopCancelsExtensions(t *testing.T) {
 		require.Less(t, time.Since(begin), time.Second)
 	})
 }
+
+// contract 8.4: a renewer that is stopped with leases in its hands leaves no
+// timer behind.
+func TestStoppedWithLeases(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.track("k", 30*time.Second, lease.LoseAtOnce)
+		synctest.Wait()
+		ticks := make(chan *actor.DeadLetterEvent, 10)
+		r.system.EventStream.Subscribe(func(e any) {
+			if dead, ok := e.(*actor.DeadLetterEvent); ok && dead.PID.Equal(r.pid) {
+				ticks <- dead
+			}
+		})
+		require.NoError(t, r.system.Root.StopFuture(r.pid).Wait())
+		time.Sleep(time.Minute)
+		require.Empty(t, ticks)
+	})
+}
+
+// contract 3.1, 3.5: a batch in which one lease gets no answer holds up none of
+// the others: they are extended in time, again and again.
+func TestOneOfBatchHangs(t *testing.T) {
+	for _, policy := range []lease.Policy{lease.LoseAtOnce, lease.RetryUntilDeadline} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			hung := r.track("hung", time.Minute, lease.LoseAtOnce)
+			good := r.track("good", time.Second, policy)
+			r.store.On(leasetest.OpExtend, func(_ context.Context, key string) leasetest.Fault {
+				return leasetest.Fault{Hang: key == "hung"}
+			})
+			for range 900 {
+				time.Sleep(100 * time.Millisecond)
+				st, err := r.mem.Inspect(t.Context(), "good")
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, st.TTL, good.TTL/2)
+			}
+			require.Len(t, r.lost, 1)
+			require.Equal(t, hung, (<-r.lost).Renewal)
+		})
+	}
+}

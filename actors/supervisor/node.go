@@ -111,6 +111,6 @@ func (n *Node) Left() error {
 	if len(n.left) == 0 {
 		return nil
 	}
-	slices.Sort(n.left)
-	return &lease.ShutdownError{Keys: n.left, Err: errors.Join(n.errs...)}
+	// A copy for each that asks: several calls of Shutdown may.
+	return &lease.ShutdownError{Keys: slices.Sorted(slices.Values(n.left)), Err: errors.Join(n.errs...)}
 }

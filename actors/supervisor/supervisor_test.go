@@ -7,10 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/actorlock/actorlock/actors/lockowner"
@@ -123,6 +125,26 @@ func TestCloseWithoutVerdicts(t *testing.T) {
 	<-n.Done()
 	require.Equal(t, []string{"k"}, left(t, n).Keys)
 	require.ErrorIs(t, left(t, n), lease.ErrNoReply)
+}
+
+// contract 8.1: Shutdown may be called from many goroutines, and what each gets
+// is its own.
+func TestLeftForMany(t *testing.T) {
+	n := start(t, mute{memstore.New()})
+	keys := numbered("k", 100)
+	hold(t, n, keys...)
+	n.Close()
+	<-n.Done()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			var e *lease.ShutdownError
+			if assert.ErrorAs(t, n.Left(), &e) && assert.ElementsMatch(t, keys, e.Keys) {
+				e.Keys[0] = "mine"
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // contract 8.1: an error is named once, and not for thousands of keys.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -42,16 +43,21 @@ type Fault struct {
 	// Kind is what that error says of a command that was not executed.
 	Kind lease.Kind
 	// Hang lets no reply come: the command fails with ctx's error (Unknown)
-	// when ctx ends. With a context that never ends it never returns.
+	// when ctx ends. With a context that never ends it never returns, unless
+	// there is a Limit.
 	Hang bool
+	// Limit, if above 0, ends a Hang after that long, as the time-outs of a
+	// store's own client do: os.ErrDeadlineExceeded (Unknown).
+	Limit time.Duration
 	// Panic, if not nil, is raised in the caller's goroutine, like a panic of a
 	// hook in the client that a store uses.
 	Panic any
 
 	// Executed says that the command is executed nevertheless: with Err and
 	// Panic before the failure (the reply was lost: Kind is Unknown then), with
-	// Hang after ctx ended and then After passed (a stray command arrives
-	// late), which calls Acquisition.Late if the key was taken.
+	// Hang after the caller was told and then After passed (a stray command
+	// arrives late), which calls Acquisition.Late if ctx had ended and the key
+	// was taken.
 	Executed bool
 }
 
@@ -155,13 +161,18 @@ func do[T any](ctx context.Context, f *Faulty, op Op, fault Fault, run func(cont
 	}
 	switch {
 	case fault.Hang:
-		<-ctx.Done()
+		limited := hang(ctx, fault.Limit)
 		if fault.Executed {
 			f.late.Go(func() {
 				free := context.WithoutCancel(ctx)
 				pause(free, fault.After)
-				tell(run(free))
+				if v, err := run(free); !limited {
+					tell(v, err)
+				}
 			})
+		}
+		if limited {
+			return zero, &lease.StoreError{Op: string(op), Kind: lease.Unknown, Err: os.ErrDeadlineExceeded}
 		}
 		return zero, ended(ctx, op, lease.Unknown)
 	case fault.Executed:
@@ -198,6 +209,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// hang waits for ctx to end, or for a limit above 0, and reports whether that
+// came first.
+func hang(ctx context.Context, limit time.Duration) (limited bool) {
+	if limit > 0 {
+		return pause(ctx, limit)
+	}
+	<-ctx.Done()
+	return false
 }
 
 func ended(ctx context.Context, op Op, kind lease.Kind) error {

@@ -77,7 +77,11 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 	if a.Fence && e.token == 0 {
 		e.token = s.mint(now, 1)
 	}
-	e.hold(a.Value, now.Add(ttl))
+	expiry := now.Add(ttl)
+	if e.held(now) && e.expiry.After(expiry) {
+		expiry = e.expiry // never less than it has, as lease.Store describes
+	}
+	e.hold(a.Value, expiry)
 	e.unmark(a.Origin)
 	if !a.Fence {
 		return lease.Attempt{Acquired: true}, nil

@@ -46,7 +46,11 @@ if ARGV[3] ~= '0' then
 end
 
 if value then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  -- Never less than it has: this may be an earlier send that comes late, and
+  -- whoever holds the lock by now counts on the time of a later one.
+  if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  end
 elseif not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return redis.call('GET', KEYS[1]) -- not nil and not a string: WRONGTYPE
 end
