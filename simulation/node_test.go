@@ -112,8 +112,11 @@ func (n *node) fault(op leasetest.Op, key string) leasetest.Fault {
 		w.count.faults[what]++
 		w.note("%s %s: %s %s", n, id, what, lasts(f))
 		until := now.Add(lasts(f))
-		if until.After(n.disturbed[key]) {
-			n.disturbed[key] = until
+		for _, k := range p.keys {
+			// A panic ends a whole batch.
+			if (k == key || f.Panic != nil) && until.After(n.disturbed[k]) {
+				n.disturbed[k] = until
+			}
 		}
 	}
 	return f

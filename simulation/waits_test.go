@@ -16,7 +16,9 @@ func (c *call) begin() {
 		return
 	}
 	for o := c.outer; o != nil; o = o.outer {
-		if o.key != c.key {
+		// Once the outer one has returned, which it may when its own lock is
+		// lost, this is a call like any other.
+		if o.key != c.key || !o.returned.IsZero() {
 			continue
 		}
 		if c.inside = o; o.inside != nil {
