@@ -42,11 +42,20 @@ func (h *hold) alive() bool {
 	}
 	select {
 	case <-h.ctx.Done():
-		var lost *actorlock.LockLostError
-		return !errors.As(context.Cause(h.ctx), &lost) && h.lease().Deadline().After(time.Now())
+		return h.lost() == nil && h.lease().Deadline().After(time.Now())
 	default:
 		return true
 	}
+}
+
+// lost is the loss that has ended the context, nil when it was something else,
+// the loss of an outer lock on another key for instance.
+func (h *hold) lost() *actorlock.LockLostError {
+	var lost *actorlock.LockLostError
+	if errors.As(context.Cause(h.ctx), &lost) && lost.Key == h.c.keyName() {
+		return lost
+	}
+	return nil
 }
 
 // start is the moment at which the callback begins, or Acquire has returned.
@@ -60,9 +69,9 @@ func (c *call) start(ctx context.Context, of func() lease.Lease) {
 	w.note("%s has the lock, token %d", c, h.token)
 	context.AfterFunc(ctx, func() {
 		w.locked(func() {
-			if lost := new(*actorlock.LockLostError); errors.As(context.Cause(ctx), lost) {
+			if lost := h.lost(); lost != nil {
 				c.lost = time.Now()
-				w.note("%s is told: %v", c, *lost)
+				w.note("%s is told: %v", c, lost)
 			}
 		})
 	})

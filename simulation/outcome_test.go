@@ -72,6 +72,9 @@ func (c *call) checkLost(e *actorlock.LockLostError) {
 		w.violated("%s: the error names %q", c, e.Key)
 	}
 	switch {
+	case c.started.IsZero() && c.inside == nil && c.former != nil && !c.former.lost.IsZero():
+		// Its ctx descends from a lost lock: it is not let in any more.
+		return
 	case c.started.IsZero() && c.inside == nil:
 		w.violated("%s lost a lock that it never had: %v", c, e)
 	case c.started.IsZero():
