@@ -72,7 +72,7 @@ func (c *call) checkLost(e *actorlock.LockLostError) {
 		w.violated("%s: the error names %q", c, e.Key)
 	}
 	switch {
-	case c.started.IsZero() && c.inside == nil && c.former != nil && !c.former.lost.IsZero():
+	case c.started.IsZero() && c.inside == nil && c.former != nil:
 		// Its ctx descends from a lost lock: it is not let in any more.
 		return
 	case c.started.IsZero() && c.inside == nil:
@@ -96,7 +96,7 @@ func (c *call) checkLost(e *actorlock.LockLostError) {
 			w.violated("%s was lost by a shutdown that was not", c)
 		}
 	case errors.Is(e.Err, lease.ErrReleased):
-		if !c.aside || c.inside == nil || c.inside.returned.IsZero() {
+		if c.inside == nil || c.inside.returned.IsZero() {
 			w.violated("%s outlived nothing: %v", c, e)
 		}
 	case c.node.wasDisturbed(key):
