@@ -37,7 +37,8 @@ func (t *Term) Begin(sent time.Time, ttl time.Duration) {
 
 // Confirm moves the deadline after a command that was sent at sent and granted
 // ttl. It reports false, and changes nothing, when the term is over or its old
-// deadline has passed by now. An older confirmation never undoes a newer one.
+// deadline has passed by now, or the new one, which is the earlier of the two
+// when a shorter ttl was granted. An older confirmation never undoes a newer one.
 func (t *Term) Confirm(sent, now time.Time, ttl time.Duration) bool {
 	next := int64(DeadlineOf(sent, ttl).Sub(t.base))
 	t.confirm.Lock()
@@ -50,6 +51,9 @@ func (t *Term) Confirm(sent, now time.Time, ttl time.Duration) bool {
 		at := int64(sent.Sub(t.base))
 		if at < t.confirmed.Load() {
 			return true
+		}
+		if int64(now.Sub(t.base)) >= next {
+			return false
 		}
 		if t.deadline.CompareAndSwap(old, next) {
 			t.confirmed.Store(at)

@@ -158,3 +158,21 @@ func TestTermEndRacesConfirm(t *testing.T) {
 		require.True(t, term.Over())
 	}
 }
+
+// A command that granted less than was left is confirmed only within that time:
+// when its reply comes late the store has given the key up already.
+func TestTermConfirmShorter(t *testing.T) {
+	base := time.Now()
+	short := lease.DeadlineOf(base.Add(time.Second), time.Second)
+	for now, want := range map[time.Time]bool{
+		base.Add(time.Second): true, short.Add(-1): true, short: false, base.Add(5 * time.Second): false,
+	} {
+		term := lease.NewTerm(base, 10*time.Second)
+		require.Equal(t, want, term.Confirm(base.Add(time.Second), now, time.Second))
+		if want {
+			require.Equal(t, short, term.Deadline())
+		} else {
+			require.Equal(t, lease.DeadlineOf(base, 10*time.Second), term.Deadline(), "nothing is changed")
+		}
+	}
+}

@@ -19,6 +19,8 @@ type call struct {
 	outer  *call // within whose callback it is made
 	inside *call // the call whose lock it shares: it is a re-entry
 
+	former *call // one of the key that has returned already
+
 	begun     time.Time
 	ctxEnded  time.Time
 	started   time.Time // the callback, or Acquire has returned

@@ -42,11 +42,20 @@ func (h *hold) alive() bool {
 	}
 	select {
 	case <-h.ctx.Done():
-		var lost *actorlock.LockLostError
-		return !errors.As(context.Cause(h.ctx), &lost) && h.lease().Deadline().After(time.Now())
+		return h.lost() == nil && h.lease().Deadline().After(time.Now())
 	default:
 		return true
 	}
+}
+
+// lost is the loss that has ended the context, nil when it was something else,
+// the loss of an outer lock on another key for instance.
+func (h *hold) lost() *actorlock.LockLostError {
+	var lost *actorlock.LockLostError
+	if errors.As(context.Cause(h.ctx), &lost) && lost.Key == h.c.keyName() {
+		return lost
+	}
+	return nil
 }
 
 // start is the moment at which the callback begins, or Acquire has returned.
@@ -60,20 +69,20 @@ func (c *call) start(ctx context.Context, of func() lease.Lease) {
 	w.note("%s has the lock, token %d", c, h.token)
 	context.AfterFunc(ctx, func() {
 		w.locked(func() {
-			if lost := new(*actorlock.LockLostError); errors.As(context.Cause(ctx), lost) {
+			if lost := h.lost(); lost != nil {
 				c.lost = time.Now()
-				w.note("%s is told: %v", c, *lost)
+				w.note("%s is told: %v", c, lost)
 			}
 		})
 	})
 	if l.Key != c.keyName() || l.Node != c.node.name {
 		w.violated("%s: its lease says %q, %q", c, l.Key, l.Node)
 	}
-	c.node.running++
 	if c.checkOpen(now); c.inside != nil {
 		c.checkReentry(now)
 		return
 	}
+	c.node.running++
 	w.count.sections++
 	if c.fencing != (h.token > 0) {
 		w.violated("%s: fencing is %v", h, c.fencing)
@@ -86,9 +95,9 @@ func (c *call) start(ctx context.Context, of func() lease.Lease) {
 // end is the moment at which the callback returns, or Release is called.
 func (c *call) end() {
 	c.returned = time.Now()
-	c.node.running--
 	c.w.note("%s has done its work", c)
 	if c.inside == nil {
+		c.node.running--
 		holds := c.w.holds[c.key]
 		if i := slices.Index(holds, c.hold); i >= 0 {
 			c.w.holds[c.key] = slices.Delete(holds, i, i+1)
@@ -154,15 +163,27 @@ func (w *world) checkAlone(h *hold, now time.Time) {
 		}
 		w.count.overlaps++
 		w.note("%s overlaps %s, until %v at the latest", h, o, until.Sub(w.start))
-		time.AfterFunc(time.Until(until)+ms/10, func() {
-			w.locked(func() {
-				if o.alive() && h.alive() {
-					w.violated("%s and %s overlap too long", h, o)
-				}
-			})
-		})
+		w.checkOverlap(h, o, until)
 	}
 	w.holds[h.c.key] = append(holds, h)
+}
+
+// checkOverlap looks again when one of two holders must have been told. By then
+// something else may have happened to them.
+func (w *world) checkOverlap(h, o *hold, until time.Time) {
+	time.AfterFunc(time.Until(until)+ms/10, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if !o.alive() || !h.alive() {
+			return
+		}
+		now := time.Now()
+		if until = w.robbedUntil(h.c.keyName(), now, h.c.node, o.c.node); until.IsZero() {
+			w.violated("%s and %s overlap too long", h, o)
+			return
+		}
+		w.checkOverlap(h, o, until)
+	})
 }
 
 // strangerIn: a client of another make has taken a key.
@@ -188,9 +209,8 @@ func (w *world) robbed(r *record, now time.Time) {
 // next extension: a third of the TTL and a command after the theft. Where
 // extensions themselves fail or hang, by its deadline.
 func (w *world) robbedUntil(key string, now time.Time, nodes ...*node) time.Time {
-	thefts := w.ledger.keys[key].thefts
-	for i := len(thefts) - 1; i >= 0; i-- {
-		t := thefts[i]
+	var last time.Time
+	for _, t := range w.ledger.keys[key].thefts {
 		if !slices.Contains(nodes, t.victim) {
 			continue
 		}
@@ -198,11 +218,11 @@ func (w *world) robbedUntil(key string, now time.Time, nodes ...*node) time.Time
 		if t.victim.disturbed[key].After(t.at.Add(-w.longestTTL())) {
 			until = t.at.Add(w.longestTTL())
 		}
-		if !now.After(until) {
-			return until
+		if !now.After(until) && until.After(last) {
+			last = until
 		}
 	}
-	return time.Time{}
+	return last
 }
 
 func (w *world) longestTTL() time.Duration { return w.plan.maxTTL }

@@ -102,7 +102,11 @@ func (v view) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt, 
 		v.w.note("%s has %s (%s)", v.node, a.Key, short(a.Value))
 		v.w.taken(r, now)
 	}
-	r.value, r.node, r.expiry = a.Value, v.node, now.Add(lease.WholeMillis(a.TTL))
+	expiry := now.Add(lease.WholeMillis(a.TTL))
+	if r.held(now) && r.value == a.Value && r.expiry.After(expiry) {
+		expiry = r.expiry
+	}
+	r.value, r.node, r.expiry = a.Value, v.node, expiry
 	return at, nil
 }
 

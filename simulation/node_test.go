@@ -112,8 +112,11 @@ func (n *node) fault(op leasetest.Op, key string) leasetest.Fault {
 		w.count.faults[what]++
 		w.note("%s %s: %s %s", n, id, what, lasts(f))
 		until := now.Add(lasts(f))
-		if until.After(n.disturbed[key]) {
-			n.disturbed[key] = until
+		for _, k := range p.keys {
+			// A panic ends a whole batch.
+			if (k == key || f.Panic != nil) && until.After(n.disturbed[k]) {
+				n.disturbed[k] = until
+			}
 		}
 	}
 	return f
@@ -237,7 +240,7 @@ func (n *node) checkShutdown(a act, err error) {
 		w.violated("%s: Shutdown took %v", n, took)
 	}
 	var left *actorlock.ShutdownError
-	if err != nil && !errors.As(err, &left) {
+	if err != nil && !errors.As(err, &left) && !(a.limit > 0 && err == context.DeadlineExceeded) { // of a second call
 		w.violated("%s: Shutdown returned %v", n, err)
 	}
 	named := func(string) bool { return false }

@@ -16,7 +16,13 @@ func (c *call) begin() {
 		return
 	}
 	for o := c.outer; o != nil; o = o.outer {
+		// Once the outer one has returned, which it may when its own lock is
+		// lost, this is a call like any other.
 		if o.key != c.key {
+			continue
+		}
+		if !o.returned.IsZero() {
+			c.former = o
 			continue
 		}
 		if c.inside = o; o.inside != nil {
