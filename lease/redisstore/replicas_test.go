@@ -83,8 +83,12 @@ func TestMinReplicasOfAServerWithout(t *testing.T) {
 	server := redistest.Start(t)
 	refusedFor(t, open(t, server, MinReplicas(1)), t.Context(), 300*time.Millisecond)
 	require.Zero(t, server.Client(t).Exists(t.Context(), "key").Val())
-	take(t, open(t, server, MinReplicas(0)), "key")
-	require.Zero(t, server.Calls(t)["extend"])
+	off := open(t, server, MinReplicas(0))
+	take(t, off, "warm up")
+	server.ResetCalls(t)
+	take(t, off, "key")
+	require.Zero(t, server.Calls(t)["wait"])
+	require.Equal(t, 1, server.Calls(t)["evalsha"], "it costs nothing when it is off")
 }
 
 // The client's own time-out does not cut the waiting off.
