@@ -73,7 +73,7 @@ func waitInVain(addr, key string) error {
 //
 // contract 2.6
 func TestCase_B065(t *testing.T) {
-	const ttl, delay = 1500 * time.Millisecond, 300 * time.Millisecond
+	const ttl, delay = 3 * time.Second, 300 * time.Millisecond
 	srv := redisServer(t)
 	crowd := spawn(t, "crowd", srv.Addr(), "k", ttl.String(), "50")
 	crowd.hear("waiting")

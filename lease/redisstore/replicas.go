@@ -74,9 +74,9 @@ func (s *Store) undo(ctx context.Context, a lease.Acquisition, why error) error 
 }
 
 // confirm counts the replicas that have the lock. The acquire may have gone
-// over any connection, in the pipeline of another call. So the lock is extended
+// over any connection, in the pipeline of another call. So the lock is written
 // once more, with WAIT right behind on the same connection: a replica that has
-// seen the extension has seen everything before it.
+// seen that has seen everything before it.
 func (s *Store) confirm(ctx context.Context, a lease.Acquisition) (err error) {
 	if reason := s.main.guard(func() { err = s.count(ctx, a) }); reason != nil {
 		return &panicError{reason}
@@ -86,7 +86,7 @@ func (s *Store) confirm(ctx context.Context, a lease.Acquisition) (err error) {
 
 func (s *Store) count(ctx context.Context, a lease.Acquisition) error {
 	millis := a.TTL.Milliseconds()
-	c := call(ctx, extendScript, &a.Key, nil, &a.Value, &millis)
+	c := call(ctx, touchScript, &a.Key, nil, &a.Value, &millis)
 	server, asking, err := s.main.serverOf(ctx, a.Key, nil)
 	for n := 0; err == nil; n++ {
 		waited := waiting(ctx, s.replicas, server, a.TTL)

@@ -24,6 +24,8 @@ var (
 	acquireSource string
 	//go:embed scripts/extend.lua
 	extendSource string
+	//go:embed scripts/touch.lua
+	touchSource string
 	//go:embed scripts/release.lua
 	releaseSource string
 	//go:embed scripts/reserve.lua
@@ -37,6 +39,7 @@ var (
 
 	acquireScript  = newScript(acquireSource)
 	extendScript   = newScript(extendSource)
+	touchScript    = newScript(touchSource)
 	releaseScript  = newScript(releaseSource)
 	reserveScript  = newScript(reserveSource)
 	giveBackScript = newScript(giveBackSource)
