@@ -53,10 +53,13 @@ func (q *queue) update(w *waiter) {
 	}
 }
 
+// silence takes w off the clock: its budget does not matter any more.
+func (q *queue) silence(w *waiter) { q.clock.Remove(w) }
+
 func (q *queue) remove(w *waiter) {
 	q.line.Remove(w.place)
 	w.place = nil
-	q.clock.Remove(w)
+	q.silence(w)
 }
 
 // first is the waiter whose budget changes first, nil when none ever does.

@@ -51,6 +51,7 @@ func (o *owner) leave(w *waiter, now time.Time) {
 // last seen of the key.
 func (o *owner) refuse(w *waiter, now time.Time, err error) {
 	if w.place != nil && !w.decide() {
+		o.queue.silence(w)
 		return // taken: we shall be told of it
 	}
 	if w.place != nil {
