@@ -37,8 +37,27 @@ func (c *command) failure(op string) error {
 	if c.doubt {
 		kind = lease.Unknown
 	}
-	return &lease.StoreError{Op: op, Kind: kind, Err: err}
+	return &lease.StoreError{Op: op, Kind: kind, Err: discreet(err)}
 }
+
+// discreet cuts off what a server repeats of a command that it does not know: of
+// AUTH or HELLO, that is the password.
+func discreet(err error) error {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	if text, _, found := strings.Cut(err.Error(), ", with args beginning with"); found {
+		return replyError(text)
+	}
+	return err
+}
+
+// replyError is a server's error, in our own words.
+type replyError string
+
+func (e replyError) Error() string { return string(e) }
+func (e replyError) RedisError()   {} // makes it a redis.Error
 
 // lost is a verdict that a lease is not ours any more, with the step that found it.
 func lost(op string, why error) error {

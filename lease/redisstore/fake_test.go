@@ -83,6 +83,9 @@ func (f *fake) serve(conn net.Conn) {
 		}
 		f.mu.Lock()
 		f.commands[args[0]]++
+		if len(args) > 1 {
+			f.commands[args[0]+" "+args[1]]++
+		}
 		f.mu.Unlock()
 		reply := f.answer(args)
 		if _, err := io.WriteString(conn, reply); err != nil || reply == "" {
@@ -94,7 +97,7 @@ func (f *fake) serve(conn net.Conn) {
 	}
 }
 
-// seen is how often a command came, and how many connections there were.
+// seen is how often a command came, with its first argument or without, and how many connections there were.
 func (f *fake) seen(command string) (times, connections int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

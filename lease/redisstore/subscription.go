@@ -57,6 +57,7 @@ func (h *hub) assess(confirmed bool, err error) {
 	if _, closed := h.idle(); err == nil || closed {
 		return
 	}
+	err = discreet(err)
 	pause := jitter(min(firstPause<<min(h.health.failures, 10), longestPause))
 	h.health.failures++
 	switch {
