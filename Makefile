@@ -1,17 +1,26 @@
 # make test   everything, with the race detector; needs Go, fetches the rest on Debian and Ubuntu
 # make run    the example program, which needs no server
+# make simulate SEEDS=100000   many more of the simulated clusters that make test runs
 # make ci     what a change has to pass
 
 GO      ?= go
 TIMEOUT ?= 10m
 
-.PHONY: test run ci tools
+SEEDS   ?= 100000
+FIRST   ?= 1
+
+.PHONY: test run ci tools simulate
 
 test: tools
 	$(GO) test -race -timeout $(TIMEOUT) ./...
 
 run:
 	$(GO) run ./examples/rebuild
+
+# Without the race detector it covers several times as much; make simulate
+# RACE=-race has it. FIRST is the first seed.
+simulate:
+	$(GO) test $(RACE) -v -count 1 -timeout 0 -run 'TestSimulation$$' ./simulation -seeds $(SEEDS) -first $(FIRST)
 
 ci:
 	.ci/run
