@@ -1,6 +1,7 @@
 # make test   everything, with the race detector; needs Go, fetches the rest on Debian and Ubuntu
 # make run    the example program, which needs no server
 # make torture MINUTES=10   processes, a real server and faults of all kinds; SEED=n for other schedules
+# make simulate SEEDS=100000   many more of the simulated clusters that make test runs
 # make ci     what a change has to pass
 
 GO      ?= go
@@ -8,7 +9,10 @@ TIMEOUT ?= 10m
 MINUTES ?= 10
 SEED    ?= 1
 
-.PHONY: test run torture ci tools
+SEEDS   ?= 100000
+FIRST   ?= 1
+
+.PHONY: test run simulate torture ci tools
 
 test: tools
 	$(GO) test -race -timeout $(TIMEOUT) ./...
@@ -18,6 +22,11 @@ run:
 
 torture: tools
 	cd torture && $(GO) test -v -count 1 -timeout $$(($(MINUTES) + 10))m . -for $(MINUTES)m -seed $(SEED)
+
+# Without the race detector it covers several times as much; make simulate
+# RACE=-race has it. FIRST is the first seed.
+simulate:
+	$(GO) test $(RACE) -v -count 1 -timeout 0 -run 'TestSimulation$$' ./simulation -seeds $(SEEDS) -first $(FIRST)
 
 ci:
 	.ci/run

@@ -20,10 +20,12 @@
 //	plan_test.go     what a seed decides
 //	world_test.go    carries a plan out
 //	caller_test.go   one call: what it does and what it sees
-//	node_test.go     a manager: its faults, its shutdown, its successor
+//	node_test.go     a manager: its start, its shutdown, what it leaves behind
+//	faults_test.go   what happens to its commands
 //	ledger_test.go   the store that all share; knows the truth about each key
 //	holds_test.go    checks: exclusion, tokens
 //	waits_test.go    checks: order of callers, nobody waits for a free key
 //	outcome_test.go  checks: what a call returns, and when
+//	checks_test.go   the checks themselves: what is broken on purpose is found
 //	report_test.go   violations, the trace, and what a run has covered
 package simulation

@@ -44,8 +44,6 @@ func TestSimulation(t *testing.T) {
 	next.Store(*first)
 	last := *first + uint64(*seeds)
 	began := time.Now()
-	// More at a time than there are processors: a seed waits for nothing, but the
-	// end of a bubble does.
 	t.Run("seeds", func(t *testing.T) {
 		for i := range runtime.GOMAXPROCS(0) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {

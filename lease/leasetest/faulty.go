@@ -96,7 +96,9 @@ func Times(n int, f Fault) Hook {
 //	// The next renewal fails, and the callback's context ends.
 //
 // Hang instead of Err shows a server that is cut off: the lock is lost when its
-// deadline passes. Faulty is safe for concurrent use and runs under
+// deadline passes. What happens in the store itself, such as a key that is
+// deleted or overwritten, is the inner store's doing: memstore has Delete and
+// Steal for that. Faulty is safe for concurrent use and runs under
 // testing/synctest.
 type Faulty struct {
 	inner lease.Store

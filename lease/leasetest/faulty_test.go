@@ -3,6 +3,7 @@ package leasetest_test
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,6 +154,35 @@ func TestFaultHang(t *testing.T) {
 				require.Zero(t, late)
 				require.Zero(t, inner.Len())
 			}
+		})
+	}
+}
+
+// A client gives up by itself, and its command is executed even later.
+func TestFaultLimit(t *testing.T) {
+	for _, executed := range []bool{false, true} {
+		bubble(t, func(t *testing.T, f *leasetest.Faulty, inner *memstore.Store) {
+			f.On(leasetest.OpAcquire, leasetest.Always(leasetest.Fault{
+				Hang: true, Limit: time.Second, Executed: executed, After: 2 * time.Second,
+			}))
+			start := time.Now()
+			_, err := acquire(t.Context(), f, "k", func() { t.Error("no context ended") })
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			require.Equal(t, lease.Unknown, lease.KindOf(err))
+			require.Equal(t, time.Second, time.Since(start))
+			require.Zero(t, inner.Len())
+			f.Wait()
+			if executed {
+				require.Equal(t, 3*time.Second, time.Since(start))
+				require.Equal(t, 1, inner.Len())
+			} else {
+				require.Zero(t, inner.Len())
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+			defer cancel()
+			_, err = acquire(ctx, f, "other", nil)
+			require.ErrorIs(t, err, context.DeadlineExceeded, "ctx ends before the limit")
 		})
 	}
 }
