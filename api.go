@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -119,7 +120,7 @@ func (m *Manager) Inspect(ctx context.Context, key string) (Info, error) {
 	}
 	ask := &lockowner.Inspect{Key: key, Reply: make(chan *lockowner.Inspected, 1)}
 	m.node.Send(ask)
-	state, err := m.cfg.Store.Inspect(ctx, m.cfg.Prefix+key)
+	state, err := m.look(ctx, m.cfg.Prefix+key)
 	if err != nil {
 		return fail(err)
 	}
@@ -131,6 +132,17 @@ func (m *Manager) Inspect(ctx context.Context, key string) (Info, error) {
 	case <-ctx.Done():
 		return fail(context.Cause(ctx))
 	}
+}
+
+// look asks the store. It is code of others, and its panic is an error.
+func (m *Manager) look(ctx context.Context, key string) (s lease.State, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			m.cfg.Logger.Error("actorlock: panic in a store", "panic", r, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic in the store: %v", r)
+		}
+	}()
+	return m.cfg.Store.Inspect(ctx, key)
 }
 
 // check refuses what no call can work with.

@@ -27,6 +27,8 @@ var (
 	ErrReleased       = lease.ErrReleased
 	ErrShutdown       = lease.ErrShutdown
 	ErrInvalidConfig  = lease.ErrInvalidConfig
+	ErrHeldTooLong    = lease.ErrHeldTooLong
+	ErrTooManyWaiters = lease.ErrTooManyWaiters
 	ErrTooFewReplicas = lease.ErrTooFewReplicas
 )
 

@@ -163,5 +163,32 @@ func HandOver(enabled bool) Option { return func(s *settings) { s.Ask.HandOver =
 // Without it the token is 0.
 func Fencing(enabled bool) Option { return func(s *settings) { s.Ask.Fencing = enabled } }
 
+// MaxHold bounds how long the lock is held, so that a callback that hangs does
+// not keep it for ever: after d it is lost like any other lost lock, with the
+// cause ErrHeldTooLong. The key becomes free when the callback returns, or with
+// its TTL. Default: no bound. Refused unless above 0.
+func MaxHold(d time.Duration) Option {
+	return func(s *settings) {
+		if d <= 0 {
+			s.refuse("MaxHold", "must be above 0")
+			return
+		}
+		s.Ask.MaxHold = d
+	}
+}
+
+// MaxWaiters bounds the calls that wait for the key on this node: a call that
+// finds n of them is refused at once, with ErrTooManyWaiters. Default: no bound.
+// Refused below 1.
+func MaxWaiters(n int) Option {
+	return func(s *settings) {
+		if n < 1 {
+			s.refuse("MaxWaiters", "must be at least 1; RetryAttempts(0) does not wait")
+			return
+		}
+		s.Ask.MaxWaiters = n
+	}
+}
+
 // shortTTL is the TTL below which the floor of half the TTL is not promised.
 const shortTTL = 100 * time.Millisecond

@@ -26,6 +26,10 @@ var (
 	ErrInvalidConfig = errors.New("invalid configuration")
 	// ErrNoTokens: a foreign value stands where fencing tokens are stored.
 	ErrNoTokens = errors.New("no fencing tokens can be reserved")
+	// ErrHeldTooLong: a lock was lost since it was held for its MaxHold.
+	ErrHeldTooLong = errors.New("lock was held for too long")
+	// ErrTooManyWaiters: a call was refused since MaxWaiters others were waiting.
+	ErrTooManyWaiters = errors.New("too many calls wait for the lock")
 	// ErrTooFewReplicas: an acquire was undone, since too few replicas of the
 	// store had it in time. Only a store that was told to look says so.
 	ErrTooFewReplicas = errors.New("too few replicas have the lock")

@@ -14,13 +14,15 @@ const Forever = -1
 
 // Ask is how a caller wants to wait for a lock and to hold it.
 type Ask struct {
-	TTL      time.Duration // whole milliseconds, at least one
-	Attempts int           // after the first one; Forever
-	Delay    time.Duration // between attempts
-	Wait     time.Duration // bound of the wait; 0: none
-	Policy   lease.Policy
-	HandOver bool
-	Fencing  bool
+	TTL        time.Duration // whole milliseconds, at least one
+	Attempts   int           // after the first one; Forever
+	Delay      time.Duration // between attempts
+	Wait       time.Duration // bound of the wait; 0: none
+	Policy     lease.Policy
+	MaxHold    time.Duration // bound of the hold; 0: none
+	MaxWaiters int           // a call that finds so many is refused; 0: no bound
+	HandOver   bool
+	Fencing    bool
 }
 
 // Acquire: caller -> registry -> lock owner. Get the lock for Key. The answer,

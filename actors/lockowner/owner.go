@@ -67,6 +67,7 @@ type owner struct {
 	trackAt time.Time // when the renewer gets to know of it, zero when it does
 	hold    *Hold
 	holder  *waiter
+	until   time.Time // when the hold has lasted for too long, zero for never
 	leaving *waiter   // has settled, and waits for what the store says
 	need    need      // of the hand-over that is being arranged
 	turn    time.Time // when this turn of hand-overs began
@@ -129,6 +130,9 @@ func (o *owner) step(now time.Time) {
 	if !o.trackAt.IsZero() && !now.Before(o.trackAt) {
 		o.track()
 	}
+	if o.state == held && !o.until.IsZero() && !now.Before(o.until) {
+		o.lose(lease.ErrHeldTooLong)
+	}
 	late := o.flying() && !now.Before(o.overdue)
 	if late {
 		o.giveUp(now)
@@ -187,6 +191,9 @@ func (o *owner) nextEvent() time.Time {
 		at = sooner(at, o.nextAttempt())
 	}
 	at = sooner(at, o.trackAt)
+	if o.state == held {
+		at = sooner(at, o.until)
+	}
 	if o.flying() && o.overdue.After(time.Now()) {
 		at = sooner(at, o.overdue)
 	}

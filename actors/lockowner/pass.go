@@ -59,7 +59,7 @@ func (o *owner) onward(now time.Time, fresh bool) {
 	}
 	if fresh && w.Ask.TTL == t.ttl && e == (need{}) {
 		o.adopt(w)
-		o.grant()
+		o.grant(now)
 		return
 	}
 	if !lease.Passable(t.term.Remaining(now), w.Ask.TTL) {
@@ -68,7 +68,7 @@ func (o *owner) onward(now time.Time, fresh bool) {
 	if e == (need{}) {
 		o.adopt(w)
 		o.reply()
-		o.grant()
+		o.grant(now)
 		return
 	}
 	// An extension that is still on its way could undo another TTL.

@@ -88,7 +88,15 @@ func (o *owner) begin(m *tried, now time.Time) {
 	}
 	w := m.caller
 	o.queue.remove(w)
-	o.state, o.hold, o.holder = held, m.hold, w
+	o.occupy(w, now)
+}
+
+// occupy makes w's hold the one that lasts.
+func (o *owner) occupy(w *waiter, now time.Time) {
+	o.state, o.hold, o.holder, o.until = held, &w.hold, w, time.Time{}
+	if w.Ask.MaxHold > 0 {
+		o.until = now.Add(w.Ask.MaxHold)
+	}
 }
 
 // renew describes the lease to the renewer, which gets to see it later: most
@@ -121,14 +129,14 @@ func (o *owner) untrack() (quiet bool) {
 }
 
 // grant gives the lease to the head of the queue.
-func (o *owner) grant() {
+func (o *owner) grant(now time.Time) {
 	w := o.queue.head()
 	o.queue.remove(w)
 	if !w.decide() { // cannot be: a call is taken only while an attempt is in flight
 		panic("lock owner: granted twice")
 	}
 	w.grant(o.cfg, o.tenure, o.self)
-	o.state, o.hold, o.holder = held, &w.hold, w
+	o.occupy(w, now)
 	if w.Grantee != nil {
 		w.Grantee.Granted(&w.hold)
 		return

@@ -33,6 +33,10 @@ func (o *owner) enqueue(m *Acquire, now time.Time) {
 		o.refuse(w, now, lease.ErrHeld)
 		return
 	}
+	if n := m.Ask.MaxWaiters; n > 0 && o.state != idle && o.queue.len() >= n {
+		o.refuse(w, now, lease.ErrTooManyWaiters)
+		return
+	}
 	if w.sender != nil {
 		o.c.Watch(w.sender)
 	}
