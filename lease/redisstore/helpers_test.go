@@ -92,11 +92,13 @@ func (l *log) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-func (l *log) count(text string) int {
+func (l *log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Count(l.buf.String(), text)
+	return l.buf.String()
 }
+
+func (l *log) count(text string) int { return strings.Count(l.String(), text) }
 
 func (l *log) option() Option {
 	return Logger(slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})))

@@ -63,7 +63,7 @@ func TestSecretsStayOutOfErrorsAndLogs(t *testing.T) {
 					}
 				}
 			}
-			require.Zero(t, l.count(secret), l.buf.String())
+			require.Zero(t, l.count(secret), l.String())
 		})
 	}
 	require.Zero(t, clientLog.count(secret))
