@@ -159,8 +159,9 @@ func (m *Manager) check(ctx context.Context, key string) error {
 }
 
 // settings are a call's options over the manager's.
-func (m *Manager) settings(opts []Option) (settings, error) {
-	s := m.defaults
+func (m *Manager) settings(opts []Option) (*settings, error) {
+	s := new(settings)
+	*s = m.defaults
 	s.apply(opts)
 	if s.err == nil && s.Ask.TTL < shortTTL {
 		m.shortTTL.Do(func() {
