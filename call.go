@@ -20,9 +20,9 @@ type call struct {
 	callback func(context.Context) error
 	nested   bool
 	inPlace  bool
+	state    atomic.Int32
 	acquire  lockowner.Acquire
 	hold     *lockowner.Hold
-	state    atomic.Int32
 	out      outcome // of the callback, once it has settled
 }
 
@@ -73,6 +73,10 @@ func (c *call) Granted(h *lockowner.Hold) {
 		return
 	}
 	c.hold = h
+	if c.m.gate.crowded() {
+		go c.body()
+		return
+	}
 	c.m.pool.Go((*granted)(c))
 }
 

@@ -10,12 +10,11 @@ import (
 // acquisition is the state of getting the lease: one value for all its attempts.
 type acquisition struct {
 	value     string
-	unsure    bool // the outcome of an attempt is not known
-	asked     lease.Acquisition
 	sent      time.Time     // last attempt
-	owed      bool          // a due time has come since then
 	gap       time.Duration // shortest delay among those whose due time has come
 	jitter    float64       // of the next attempt, in [0,1)
+	unsure    bool          // the outcome of an attempt is not known
+	owed      bool          // a due time has come since the last attempt
 	hinted    bool          // the key may have become free since then
 	expires   time.Time     // when the holder's key does, as last seen; asked once
 	notBefore time.Time     // standing back: no attempt before this
@@ -84,17 +83,17 @@ func (o *owner) attempt(now time.Time) {
 	if o.value == "" {
 		o.value, o.unsure = lease.NewValue(o.cfg.Node), false
 	}
-	o.asked = lease.Acquisition{
+	asked := lease.Acquisition{
 		Key: o.storeKey, Value: o.value, TTL: head.Ask.TTL, Fence: head.Ask.Fencing,
 		Origin: o.cfg.Origin,
 	}
 	if !head.budget.spent() {
-		o.asked.Mark = max(2*head.budget.delay, 10*time.Millisecond)
+		asked.Mark = max(2*head.budget.delay, 10*time.Millisecond)
 	}
 	o.sent, o.owed, o.hinted, o.expires = now, false, false, time.Time{}
 	o.jitter = jitter()
 	o.state = acquiring
-	m := &tried{asked: o.asked, caller: head}
+	m := &tried{asked: asked, caller: head}
 	o.dispatch(patience, &m.errand, m)
 }
 

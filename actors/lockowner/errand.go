@@ -52,9 +52,9 @@ type tried struct {
 	attempt lease.Attempt
 	err     error
 
-	tenure tenure // when it got the lease
-	hold   *Hold  // when it took the lock for its caller
-	here   bool   // in a goroutine of the caller's own, who looks at hold
+	tenure *tenure // when it got the lease
+	hold   *Hold   // when it took the lock for its caller
+	here   bool    // in a goroutine of the caller's own, who looks at hold
 }
 
 // Do implements tree.Task.
@@ -62,7 +62,7 @@ func (t *tried) Do() {
 	t.sent = time.Now()
 	t.attempt, t.err = t.cfg.Store.Acquire(t.context(), t.asked)
 	if t.err == nil && t.attempt.Acquired {
-		t.tenure.begin(t)
+		t.tenure = newTenure(t)
 		t.take()
 	}
 	t.report(t) // first: the owner gets to know of the hold before its release
@@ -77,7 +77,7 @@ func (t *tried) take() {
 	if w.Grantee == nil || !t.inTime(time.Now()) || !w.claim.CompareAndSwap(unclaimed, taken) {
 		return
 	}
-	w.grant(t.cfg, &t.tenure, t.owner)
+	w.grant(t.cfg, t.tenure, t.owner)
 	t.hold = &w.hold
 }
 

@@ -15,12 +15,11 @@ import (
 // Hold is one holder's time with a lease, from the grant until it is released
 // or lost. It is safe for concurrent use.
 type Hold struct {
-	lease    lease.Lease
-	origin   string // of the manager
-	storeKey string
-	value    string
-	term     *lease.Term
-	owner    *actor.PID
+	cfg    *Config
+	key    string // the caller's
+	token  uint64
+	tenure *tenure // of which value and term are read
+	owner  *actor.PID
 
 	release Release               // the message that ends it
 	host    tree.Host             // of whoever sends that
@@ -31,7 +30,10 @@ type Hold struct {
 }
 
 // Lease is a snapshot of the lease that is held.
-func (h *Hold) Lease() lease.Lease { return h.lease.WithDeadline(h.term.Deadline()) }
+func (h *Hold) Lease() lease.Lease {
+	l := lease.Lease{Key: h.key, Node: h.cfg.Node, Token: h.token}
+	return l.WithDeadline(h.tenure.term.Deadline())
+}
 
 // Owner is the actor that Release goes to.
 func (h *Hold) Owner() *actor.PID { return h.owner }
@@ -54,7 +56,7 @@ func (h *Hold) Serve() {
 }
 
 // Value is the lease in the store: the key with its prefix, and its value.
-func (h *Hold) Value() (key, value string) { return h.storeKey, h.value }
+func (h *Hold) Value() (key, value string) { return h.cfg.Prefix + h.key, h.tenure.value }
 
 // Ended is nil while the hold lasts by the clock's reading now, and otherwise
 // says why it ended: ErrReleased, or a *LockLostError.
@@ -62,7 +64,7 @@ func (h *Hold) Ended(now time.Time) error {
 	if p := h.ended.Load(); p != nil {
 		return *p
 	}
-	if !h.term.Expired(now) {
+	if !h.tenure.term.Expired(now) {
 		return nil
 	}
 	// The process may have been stopped: whoever looks first sees the loss,
@@ -77,7 +79,7 @@ func (h *Hold) released() bool {
 }
 
 func (h *Hold) lost(err error) *lease.LockLostError {
-	return &lease.LockLostError{Key: h.lease.Key, Err: err}
+	return &lease.LockLostError{Key: h.key, Err: err}
 }
 
 // end ends the hold, once, and its context with it.
@@ -116,8 +118,9 @@ func (h *Hold) Context() context.Context {
 
 // Discard deletes what may be left of a lost lease, once its callback has
 // settled. After a shutdown that is the supervisor's business.
-func (h *Hold) Discard(cfg *Config) {
+func (h *Hold) Discard() {
 	if p := h.ended.Load(); p != nil && !errors.Is(*p, lease.ErrShutdown) {
-		discard(cfg, h.storeKey, h.value)
+		key, value := h.Value()
+		discard(h.cfg, key, value)
 	}
 }

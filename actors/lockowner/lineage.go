@@ -57,7 +57,7 @@ func (l *Lineage) Hold() *Hold {
 func (l *Lineage) Find(origin, key string) *Hold {
 	for ; l != nil; l = l.outer {
 		h := l.hold
-		if h.lease.Key == key && h.origin == origin && !h.released() {
+		if h.key == key && h.cfg.Origin == origin && !h.released() {
 			return h
 		}
 	}
@@ -67,7 +67,7 @@ func (l *Lineage) Find(origin, key string) *Hold {
 // Live says whether the lineage has a hold of origin's manager that lasts.
 func (l *Lineage) Live(origin string, now time.Time) bool {
 	for ; l != nil; l = l.outer {
-		if l.hold.origin == origin && l.hold.Ended(now) == nil {
+		if l.hold.cfg.Origin == origin && l.hold.Ended(now) == nil {
 			return true
 		}
 	}

@@ -42,6 +42,7 @@ type Acquire struct {
 
 	claim     atomic.Int32 // who decides what becomes of the call
 	cancelled atomic.Bool
+	answered  bool // refused, or granted
 	host      tree.Host
 	waiter    waiter // the owner's own
 	hold      Hold   // once it is granted
@@ -188,6 +189,9 @@ type Surrendered struct {
 
 // tick: timer -> lock owner.
 type tick struct{ tree.Quiet }
+
+// Direct implements tree.Direct.
+func (*tick) Direct() bool { return true }
 
 // woken: a store's hint -> lock owner.
 type woken struct {

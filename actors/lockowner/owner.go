@@ -22,6 +22,7 @@ type Config struct {
 	PollerGap time.Duration // left free after each turn; 0: none
 	Log       *slog.Logger
 	Work      *tree.Work
+	Clock     *tree.Clock
 	Renewer   *actor.PID
 	Context   context.Context // of all commands; ends when the node gives up on them
 }
@@ -52,14 +53,14 @@ type owner struct {
 	storeKey string
 	state    state
 	closing  bool
-	seen     int       // routed messages received
 	probed   bool      // the registry wants to know when there is nothing to do
+	seen     int       // routed messages received
 	flight   int       // number of the command in flight; results of others are stale
 	overdue  time.Time // when a command in flight is not waited for any longer
 
 	queue queue
 	spent []*waiter // in the queue, with no attempt left
-	timer *tree.Timer
+	timer tree.Timer
 	acquisition
 	watch
 
@@ -70,7 +71,6 @@ type owner struct {
 	until   time.Time // when the hold has lasted for too long, zero for never
 	leaving *waiter   // has settled, and waits for what the store says
 	need    need      // of the hand-over that is being arranged
-	turn    time.Time // when this turn of hand-overs began
 }
 
 // Receive implements actor.Actor.
@@ -80,7 +80,7 @@ func (o *owner) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		o.self = c.Self()
-		o.timer = tree.NewTimer(o.cfg.System, o.self, &tick{})
+		o.timer.On(o.cfg.Clock, o.self, &tick{})
 		return
 	case *actor.Stopping:
 		o.shut(now)
@@ -111,7 +111,6 @@ func (o *owner) Receive(c actor.Context) {
 	case *woken:
 		o.woken(m)
 	case *tick:
-		o.timer.Fired()
 	case *Drain:
 		o.drain(now)
 	case *Close:
@@ -252,7 +251,7 @@ func (o *owner) inspect(m *Inspect) {
 	if m.Key == o.key {
 		r.Waiters = o.queue.len()
 		if o.hold != nil {
-			r.Token = o.hold.lease.Token
+			r.Token = o.hold.token
 		}
 	}
 	select {

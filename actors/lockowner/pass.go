@@ -45,7 +45,7 @@ func (o *owner) onward(now time.Time, fresh bool) {
 		return
 	}
 	var e need
-	if !fresh && now.Sub(o.turn) >= turnLength {
+	if !fresh && now.Sub(t.turn) >= turnLength {
 		e.check = true
 		o.run(e)
 		return
@@ -87,7 +87,7 @@ func (o *owner) mayPass(w *waiter, now time.Time) bool {
 		return false
 	case t.term.Expired(now), now.Sub(t.term.Confirmed()) > t.ttl/3:
 		return false // a theft would go unnoticed for too long
-	case o.cfg.PollerGap > 0 && now.Sub(o.turn) >= turnLength:
+	case o.cfg.PollerGap > 0 && now.Sub(t.turn) >= turnLength:
 		o.notBefore = now.Add(o.cfg.PollerGap)
 		return false
 	}
@@ -150,7 +150,7 @@ func (o *owner) checked(m *checked, now time.Time) {
 		o.release()
 		return
 	case m.need.check:
-		o.turn = now
+		t.turn = now
 	case m.need.ttl > 0 && !t.term.Confirm(m.sent, now, m.need.ttl):
 		o.release()
 		return

@@ -10,7 +10,6 @@ import (
 // waiter is a call that waits: its place in the queue and its budget.
 type waiter struct {
 	*Acquire
-	answered    bool
 	budget      budget
 	sender      *actor.PID
 	place       *list.Element // nil once it has left

@@ -12,8 +12,7 @@ func (o *owner) release() {
 	o.untrack()
 	t.term.End()
 	o.tenure = nil
-	r := &t.release
-	r.release = lease.Release{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}
+	r := &released{release: lease.Release{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}}
 	r.release.Used, r.release.Reserved = t.tokens.unused()
 	o.send(r)
 }

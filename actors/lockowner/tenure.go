@@ -17,18 +17,21 @@ type tenure struct {
 	term    lease.Term
 	renewal *renewer.Renewal
 	tokens  tokens
-	lost    error    // the renewer's word, while a hand-over was being arranged
-	release released // the end of it
+	turn    time.Time // when this turn of hand-overs began
+	lost    error     // the renewer's word, while a hand-over was being arranged
 
 	first renewer.Renewal // the renewal to begin with
 }
 
-// begin makes t the tenure that an attempt has got.
-func (t *tenure) begin(m *tried) {
-	t.value, t.ttl = m.asked.Value, m.asked.TTL
+// newTenure is the tenure that an attempt has got.
+func newTenure(m *tried) *tenure {
+	t := &tenure{
+		value: m.asked.Value, ttl: m.asked.TTL, policy: m.caller.Ask.Policy,
+		tokens: tokens{fresh: m.attempt.Token, foreign: m.attempt.ForeignKey},
+	}
 	t.term.Begin(m.sent, m.asked.TTL)
-	t.tokens.fresh, t.tokens.foreign = m.attempt.Token, m.attempt.ForeignKey
-	t.policy = m.caller.Ask.Policy
+	t.renewal = &t.first
+	return t
 }
 
 // tokens is a supply of fencing tokens: the one that came with the lease, then
@@ -78,9 +81,8 @@ func (t *tokens) unused() (used, reserved uint64) {
 
 // begin takes possession of the lease that an attempt has got.
 func (o *owner) begin(m *tried, now time.Time) {
-	t := &m.tenure
-	o.tenure, o.unsure, o.turn, o.last = t, false, now, sighting{}
-	t.renewal = &t.first
+	o.tenure, o.unsure, o.last = m.tenure, false, sighting{}
+	o.tenure.turn = now
 	o.renew()
 	if m.hold == nil {
 		o.onward(now, true)
@@ -149,10 +151,9 @@ func (o *owner) grant(now time.Time) {
 func (w *waiter) grant(cfg *Config, t *tenure, owner *actor.PID) {
 	w.answered = true
 	h := &w.hold
-	h.lease = lease.Lease{Key: w.Key, Node: cfg.Node}
-	h.origin, h.storeKey, h.value, h.term, h.owner = cfg.Origin, cfg.Prefix+w.Key, t.value, &t.term, owner
+	h.cfg, h.key, h.tenure, h.owner = cfg, w.Key, t, owner
 	if w.Ask.Fencing && t.tokens.left() {
-		h.lease.Token = t.tokens.take()
+		h.token = t.tokens.take()
 	}
 }
 
@@ -184,7 +185,7 @@ func (o *owner) lose(err error) {
 	if err == lease.ErrShutdown {
 		return
 	}
-	o.cfg.Log.Warn("actorlock: lock lost", "key", o.key, "token", h.lease.Token, "error", err)
+	o.cfg.Log.Warn("actorlock: lock lost", "key", o.key, "token", h.token, "error", err)
 }
 
 // drop forgets a lease that is not ours any more.

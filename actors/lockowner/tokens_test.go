@@ -52,7 +52,9 @@ func TestTokenSupply(t *testing.T) {
 }
 
 func lasting(ttl time.Duration) *Hold {
-	return &Hold{lease: lease.Lease{Key: "k"}, origin: "o", term: lease.NewTerm(time.Now(), ttl)}
+	h := &Hold{cfg: &Config{Origin: "o"}, key: "k", tenure: new(tenure)}
+	h.tenure.term.Begin(time.Now(), ttl)
+	return h
 }
 
 // contract 5.3: after the process was stopped the first look at the context sees
@@ -69,8 +71,8 @@ func TestHoldContextComparesTheDeadline(t *testing.T) {
 		require.Equal(t, "k", lost.Key)
 		require.Equal(t, lease.ErrLeaseExpired, lost.Err)
 		<-ctx.Done()
-		require.True(t, h.term.Over(), "a late extension revives nothing")
-		require.False(t, h.term.Confirm(time.Now(), time.Now(), time.Hour))
+		require.True(t, h.tenure.term.Over(), "a late extension revives nothing")
+		require.False(t, h.tenure.term.Confirm(time.Now(), time.Now(), time.Hour))
 		require.Equal(t, context.Cause(ctx), h.Ended(time.Now()))
 		require.Nil(t, LineageOf(ctx).Find("other", "k"))
 		require.False(t, LineageOf(ctx).Live("o", time.Now()))
@@ -99,7 +101,7 @@ func TestHoldEndsOnce(t *testing.T) {
 // contract 6.1, 6.4: who is found in a lineage.
 func TestLineage(t *testing.T) {
 	a, b := lasting(time.Minute), lasting(time.Minute)
-	b.lease.Key = "b"
+	b.key = "b"
 	inA := a.Bind(t.Context())
 	inB := b.Bind(inA)
 	again := Reenter(inB, a)

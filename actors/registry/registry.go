@@ -54,7 +54,6 @@ func (r *registry) Receive(c actor.Context) {
 	case *actor.Stopping:
 		r.timer.Stop()
 	case *tick:
-		r.timer.Fired()
 		r.sweep(c)
 	case *lockowner.Acquire:
 		r.acquire(c, m)

@@ -43,7 +43,7 @@ func newRig(t *testing.T, spare int, store lease.Store) *rig {
 	}
 	cfg := &lockowner.Config{
 		System: r.system, Store: store, Node: "node", Origin: lease.NewID(), Log: log,
-		Work: tree.NewWork(log, pool), Context: ctx,
+		Work: tree.NewWork(log, pool), Clock: tree.NewClock(r.system), Context: ctx,
 	}
 	ready := make(chan *actor.PID, 1)
 	parent := r.system.Root.Spawn(tree.Props(cfg.Work, func() actor.Actor {

@@ -40,7 +40,6 @@ func (r *renewer) Receive(c actor.Context) {
 	case *Untrack:
 		r.due.Remove(m.Renewal)
 	case *tick:
-		r.timer.Fired()
 		r.work(time.Now())
 	case *failed:
 		r.failed(m.Renewal, m.err)

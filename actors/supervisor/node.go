@@ -53,7 +53,7 @@ func Start(cfg Config) *Node {
 	n := &Node{
 		owners: &lockowner.Config{
 			System: system, Store: cfg.Store, Node: cfg.Node, Origin: lease.NewID(), Prefix: cfg.Prefix,
-			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log, pool), Context: ctx,
+			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log, pool), Clock: tree.NewClock(system), Context: ctx,
 		},
 		cancel: cancel,
 		pool:   pool,
@@ -83,8 +83,7 @@ func (n *Node) Release(h *lockowner.Hold) { n.System().Root.Send(h.Owner(), h.Re
 // Discard deletes a lost lease of ours in the background, now that the callback
 // has settled.
 func (n *Node) Discard(h *lockowner.Hold) {
-	cfg := n.owners
-	cfg.Work.Go(func() { h.Discard(cfg) }, func(error) {})
+	n.owners.Work.Go(h.Discard, func(error) {})
 }
 
 // Drain has waiting and new calls refused, except those on behalf of live leases.

@@ -48,7 +48,6 @@ func (s *supervisor) Receive(c actor.Context) {
 	case *lockowner.Surrendered:
 		s.surrendered(c, m)
 	case *flush:
-		s.timer.Fired()
 		s.flush(c)
 	case *released:
 		s.released(m)

@@ -1,46 +1,105 @@
 package tree
 
 import (
+	"sync"
 	"time"
 
+	"github.com/actorlock/actorlock/actors/internal/agenda"
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Timer sends a message to an actor at a set time, or earlier: setting it to a
-// later time costs nothing, so ticks of an earlier setting still arrive. The
-// receiver looks at the clock, not at the tick, and sets the timer again. It is
-// used from that actor's Receive only.
-type Timer struct {
-	timer *time.Timer
-	armed time.Time // when it will fire, zero for never
-	fire  func()
+// Clock tells many actors the time with one runtime timer, whose goroutine
+// handles their ticks one after the other if these are Direct: thousands that
+// are due at the same time take no goroutine each. It is safe for concurrent use.
+type Clock struct {
+	system *actor.ActorSystem
+	mu     sync.Mutex
+	timers agenda.Agenda[*Timer]
+	alarm  *time.Timer
+	at     time.Time // when the alarm rings, zero for never
 }
 
-// NewTimer makes a timer, not yet set, that sends msg to pid.
-func NewTimer(system *actor.ActorSystem, pid *actor.PID, msg any) *Timer {
-	return &Timer{fire: func() { system.Root.Send(pid, msg) }}
+// NewClock makes a clock on which nothing is set.
+func NewClock(system *actor.ActorSystem) *Clock { return &Clock{system: system} }
+
+// Timer sends a message to an actor at a set time, or earlier: setting it to a
+// later time changes nothing, so ticks of an earlier setting still arrive. The
+// receiver looks at its own clock, not at the tick, and sets the timer again.
+type Timer struct {
+	agenda.Slot // guarded by the clock
+	clock       *Clock
+	pid         *actor.PID
+	msg         any
 }
+
+// NewTimer makes a timer, not yet set, that sends msg to pid, with a clock of
+// its own: it waits for nobody else's ticks.
+func NewTimer(system *actor.ActorSystem, pid *actor.PID, msg any) *Timer {
+	return &Timer{clock: NewClock(system), pid: pid, msg: msg}
+}
+
+// On makes t, not yet set, a timer of k's that sends msg to pid.
+func (t *Timer) On(k *Clock, pid *actor.PID, msg any) { t.clock, t.pid, t.msg = k, pid, msg }
 
 // Set makes the timer fire at t at the latest; the zero time asks for nothing.
 func (t *Timer) Set(at time.Time) {
-	if at.IsZero() || (!t.armed.IsZero() && !at.Before(t.armed)) {
+	if at.IsZero() {
 		return
 	}
-	t.armed = at
-	if t.timer == nil {
-		t.timer = time.AfterFunc(time.Until(at), t.fire)
+	k := t.clock
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t.Listed() && !at.Before(t.Due()) {
 		return
 	}
-	t.timer.Reset(time.Until(at))
+	k.timers.Set(t, at)
+	k.wind()
 }
 
-// Fired is called when a tick was received.
-func (t *Timer) Fired() { t.armed = time.Time{} }
-
-// Stop ends the timer and frees what it takes. It can be set again.
+// Stop keeps the timer from firing, until it is set again.
 func (t *Timer) Stop() {
-	if t.timer != nil {
-		t.timer.Stop()
+	k := t.clock
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.timers.Remove(t) {
+		k.wind()
 	}
-	t.timer, t.armed = nil, time.Time{}
+}
+
+// wind sets the alarm to the first time that is due.
+func (k *Clock) wind() {
+	due := k.timers.Due()
+	switch {
+	case due.IsZero():
+		if !k.at.IsZero() {
+			k.alarm.Stop()
+		}
+		k.at = due
+	case k.at.IsZero() || due.Before(k.at):
+		k.at = due
+		if k.alarm == nil {
+			k.alarm = time.AfterFunc(time.Until(due), k.ring)
+			return
+		}
+		k.alarm.Reset(time.Until(due))
+	}
+}
+
+// ring sends the ticks that are due.
+func (k *Clock) ring() {
+	for _, t := range k.due(time.Now()) {
+		k.system.Root.Send(t.pid, t.msg)
+	}
+}
+
+func (k *Clock) due(now time.Time) (due []*Timer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.at = time.Time{}
+	for t := k.timers.First(); t != nil && !t.Due().After(now); t = k.timers.First() {
+		k.timers.Remove(t)
+		due = append(due, t)
+	}
+	k.wind()
+	return due
 }

@@ -135,13 +135,10 @@ func TestTimer(t *testing.T) {
 		timer.Set(at)
 		timer.Set(at) // no change
 		require.Equal(t, at, <-ticks)
-		timer.Set(at)
-		time.Sleep(time.Minute)
-		require.Empty(t, ticks, "the same time, not fired yet as far as it knows")
-		timer.Fired()
+		time.Sleep(2 * time.Hour)
+		require.Empty(t, ticks, "the earlier setting holds")
 		timer.Set(at)
 		<-ticks // in the past: at once
-		timer.Fired()
 		timer.Set(time.Now().Add(time.Second))
 		timer.Set(time.Time{})
 		timer.Set(time.Now().Add(2 * time.Second))
@@ -149,5 +146,52 @@ func TestTimer(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Empty(t, ticks)
 		require.NoError(t, s.Root.StopFuture(pid).Wait())
+	})
+}
+
+// hour is a tick that its receiver handles in the clock's goroutine.
+type hour struct{ Quiet }
+
+func (hour) Direct() bool { return true }
+
+func TestClockTellsManyActors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := system(t), newWork(t)
+		k := NewClock(s)
+		const actors = 1000
+		timers := make([]Timer, actors)
+		pids := make([]*actor.PID, actors)
+		begin := time.Now()
+		ticks := make(chan time.Duration, 3*actors)
+		for i := range actors {
+			timer := &timers[i]
+			pids[i] = s.Root.Spawn(Props(w, func() actor.Actor {
+				return act(func(c actor.Context) {
+					if _, ok := c.Message().(hour); ok {
+						ticks <- time.Since(begin)
+						if time.Since(begin) == time.Second {
+							timer.Set(begin.Add(time.Minute)) // from within the tick
+						}
+					}
+				})
+			}))
+			timer.On(k, pids[i], hour{})
+			timer.Set(begin.Add(time.Second))
+		}
+		timers[0].Stop()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Len(t, ticks, actors-1)
+		for range actors - 1 {
+			require.Equal(t, time.Second, <-ticks)
+		}
+		timers[0].Set(begin.Add(2 * time.Second)) // earlier than all the others
+		require.Equal(t, 2*time.Second, <-ticks)
+		for range actors - 1 {
+			require.Equal(t, time.Minute, <-ticks)
+		}
+		for _, pid := range pids {
+			require.NoError(t, s.Root.StopFuture(pid).Wait())
+		}
 	})
 }
