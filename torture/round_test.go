@@ -71,7 +71,7 @@ func newRound(t *testing.T, seed uint64, broken string) *round {
 	}
 	r.server = redistest.Start(t, args...)
 	r.redis = r.server.Client(t)
-	keys := 1 + rng.IntN(12)
+	keys := 1 + rng.IntN(40)
 	if broken != "" {
 		keys = 1
 	}
@@ -79,7 +79,7 @@ func newRound(t *testing.T, seed uint64, broken string) *round {
 		r.keys = append(r.keys, fmt.Sprint("key-", i))
 	}
 	for range 3 {
-		w := &worker{proxy: faultproxy.New(t, r.server.Addr()), callers: 1 + rng.IntN(8)}
+		w := &worker{proxy: faultproxy.New(t, r.server.Addr()), callers: 1 + rng.IntN(24)}
 		r.start(w, broken)
 		r.workers = append(r.workers, w)
 	}
