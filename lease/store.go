@@ -78,11 +78,6 @@ type Acquisition struct {
 	// the holder's node that somebody else waits.
 	Origin string
 	Mark   time.Duration
-
-	// Late, if not nil, is called at most once, from any goroutine, when
-	// Acquire returned because ctx ended and it turned out later that the
-	// command had taken the key.
-	Late func()
 }
 
 // Attempt is what an attempt found.

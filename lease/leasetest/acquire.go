@@ -187,10 +187,7 @@ func doneContext(s *suite) {
 		require.NotEmpty(s, e.Op)
 		require.Equal(s, lease.NotExecuted, e.Kind)
 	}
-	_, err := s.Acquire(ctx, lease.Acquisition{
-		Key: free, Value: "a/b", TTL: long,
-		Late: func() { s.Error("Late was called for a command that was never sent") },
-	})
+	_, err := s.Acquire(ctx, lease.Acquisition{Key: free, Value: "a/b", TTL: long})
 	done(err)
 	done(verdicts(s.T, 1, func(report func(int, error)) {
 		s.Extend(ctx, []lease.Extension{{Key: own, Value: value, TTL: 3 * long}}, report)

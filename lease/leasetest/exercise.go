@@ -87,7 +87,7 @@ func Exercise(t *testing.T, open func(t *testing.T) lease.Store) {
 		{"WatchStopRace", wakeUps, watchStopRace},
 		{"OneHolder", always, oneHolder},
 		{"OneWinner", always, oneWinner},
-		{"Late", always, late},
+		{"CutShort", always, cutShort},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)

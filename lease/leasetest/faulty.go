@@ -34,8 +34,7 @@ type Fault struct {
 	// the command is not executed and fails with ctx's error (NotExecuted).
 	Before time.Duration
 	// After delays the reply of a command that was executed. When ctx ends
-	// meanwhile the reply is lost: ctx's error (Unknown), and Acquisition.Late
-	// is called if the key was taken.
+	// meanwhile the reply is lost: ctx's error (Unknown).
 	After time.Duration
 
 	// Err makes the command fail with a *lease.StoreError around it.
@@ -56,8 +55,7 @@ type Fault struct {
 	// Executed says that the command is executed nevertheless: with Err and
 	// Panic before the failure (the reply was lost: Kind is Unknown then), with
 	// Hang after the caller was told and then After passed (a stray command
-	// arrives late), which calls Acquisition.Late if ctx had ended and the key
-	// was taken.
+	// arrives late).
 	Executed bool
 }
 
@@ -134,8 +132,7 @@ func (f *Faulty) Calls(op Op) int {
 }
 
 // Wait returns when all commands that are executed late (Fault.Hang with
-// Executed) are done and all calls of Acquisition.Late have returned. Call it
-// when no command is under way any more.
+// Executed) are done. Call it when no command is under way any more.
 func (f *Faulty) Wait() { f.late.Wait() }
 
 // call counts a call of op and returns its hook, which is never nil.
@@ -149,17 +146,11 @@ func (f *Faulty) call(op Op) Hook {
 	return Always(Fault{})
 }
 
-// do carries out one command under a fault. Late, if not nil, is called with
-// the outcome of a command whose caller has been told that ctx ended.
-func do[T any](ctx context.Context, f *Faulty, op Op, fault Fault, run func(context.Context) (T, error), late func(T)) (T, error) {
+// do carries out one command under a fault.
+func do[T any](ctx context.Context, f *Faulty, op Op, fault Fault, run func(context.Context) (T, error)) (T, error) {
 	var zero T
 	if !pause(ctx, fault.Before) {
 		return zero, ended(ctx, op, lease.NotExecuted)
-	}
-	tell := func(v T, err error) {
-		if err == nil && late != nil {
-			late(v)
-		}
 	}
 	switch {
 	case fault.Hang:
@@ -168,9 +159,7 @@ func do[T any](ctx context.Context, f *Faulty, op Op, fault Fault, run func(cont
 			f.late.Go(func() {
 				free := context.WithoutCancel(ctx)
 				pause(free, fault.After)
-				if v, err := run(free); !limited {
-					tell(v, err)
-				}
+				_, _ = run(free) // nobody asks
 			})
 		}
 		if limited {
@@ -186,7 +175,6 @@ func do[T any](ctx context.Context, f *Faulty, op Op, fault Fault, run func(cont
 
 	v, err := run(ctx)
 	if !pause(ctx, fault.After) {
-		f.late.Go(func() { tell(v, err) })
 		return zero, ended(ctx, op, lease.Unknown)
 	}
 	switch {

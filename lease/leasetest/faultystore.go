@@ -15,10 +15,6 @@ func (f *Faulty) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attemp
 	fault := f.call(OpAcquire)(ctx, a.Key)
 	return do(ctx, f, OpAcquire, fault, func(ctx context.Context) (lease.Attempt, error) {
 		return f.inner.Acquire(ctx, a)
-	}, func(at lease.Attempt) {
-		if at.Acquired && a.Late != nil {
-			a.Late()
-		}
 	})
 }
 
@@ -42,7 +38,7 @@ func (f *Faulty) Reserve(ctx context.Context, r lease.Reservation) (first uint64
 	fault := f.call(OpReserve)(ctx, r.Key)
 	return do(ctx, f, OpReserve, fault, func(ctx context.Context) (uint64, error) {
 		return f.inner.Reserve(ctx, r)
-	}, nil)
+	})
 }
 
 // Contended passes the question on, under the hook of OpContended.
@@ -50,7 +46,7 @@ func (f *Faulty) Contended(ctx context.Context, key, origin string) (bool, error
 	fault := f.call(OpContended)(ctx, key)
 	return do(ctx, f, OpContended, fault, func(ctx context.Context) (bool, error) {
 		return f.inner.Contended(ctx, key, origin)
-	}, nil)
+	})
 }
 
 // Inspect passes the question on, under the hook of OpInspect.
@@ -58,7 +54,7 @@ func (f *Faulty) Inspect(ctx context.Context, key string) (lease.State, error) {
 	fault := f.call(OpInspect)(ctx, key)
 	return do(ctx, f, OpInspect, fault, func(ctx context.Context) (lease.State, error) {
 		return f.inner.Inspect(ctx, key)
-	}, nil)
+	})
 }
 
 // Watch watches the inner store. With Err or Hang from the hook of OpWatch the
@@ -94,7 +90,7 @@ func doBatch[T any](ctx context.Context, f *Faulty, op Op, batch []T, keyOf func
 			defer b.catch()
 			_, err := do(ctx, f, op, fault, func(ctx context.Context) (struct{}, error) {
 				return struct{}{}, single(ctx, item, run)
-			}, nil)
+			})
 			b.tell(i, err)
 		})
 	}

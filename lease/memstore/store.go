@@ -24,7 +24,7 @@ import (
 //
 // Commands are executed at once and never cut short: a context that is done
 // beforehand refuses the command (lease.NotExecuted), one that ends later has
-// no effect, so Acquisition.Late is never called.
+// no effect.
 type Store struct {
 	mu      sync.Mutex
 	table   table

@@ -25,15 +25,7 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 		args.expiry = (a.TTL + fenceMargin).Milliseconds()
 	}
 	c := call(ctx, acquireScript, &args.lock, &args.fence, &args.value, &args.ttl, &args.expiry)
-	var late func()
-	if a.Late != nil {
-		late = func() {
-			if found, err := attempt(c); err == nil && found.Acquired {
-				a.Late()
-			}
-		}
-	}
-	if err := s.sendAcquire(ctx, a, c, late); err != nil {
+	if err := s.sendAcquire(ctx, a, c); err != nil {
 		return lease.Attempt{}, err
 	}
 	found, err := attempt(c)
@@ -96,7 +88,7 @@ func (s *Store) leaveMark(ctx context.Context, a lease.Acquisition) {
 	millis := max(a.Mark, time.Millisecond).Milliseconds()
 	mark := markKey(a.Key)
 	c := call(ctx, markScript, &mark, nil, a.Origin, millis)
-	err := s.main.send(ctx, "mark", c.alone[:], nil)
+	err := s.main.send(ctx, "mark", c.alone[:])
 	if err == nil {
 		err = c.failure("mark")
 	}

@@ -134,7 +134,7 @@ func (l *lane) batch(ctx context.Context, op string, cmds []*command, settle fun
 
 // chunk sends one pipeline.
 func (l *lane) chunk(ctx context.Context, op string, cmds []*command, settle func(*command, error)) {
-	err := l.send(ctx, op, cmds, nil)
+	err := l.send(ctx, op, cmds)
 	for _, c := range cmds {
 		if c.item >= 0 {
 			settle(c, err)

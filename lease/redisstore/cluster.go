@@ -18,7 +18,7 @@ func (l *lane) byServer(ctx context.Context, op string, cmds []*command) [][]*co
 	var groups [][]*command
 	err := l.await(ctx, op, func(ctx context.Context) {
 		l.guard(func() { groups = byMaster(ctx, cluster, cmds) })
-	}, nil)
+	})
 	if err != nil || len(groups) == 0 {
 		return [][]*command{cmds} // the sending will tell what is wrong
 	}

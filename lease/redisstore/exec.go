@@ -31,19 +31,19 @@ type lane struct {
 // send executes cmds, as one pipeline when there are several. With a nil error
 // every command has its result, which may be an error of its own. Otherwise ctx
 // ended first, or nothing was sent, and cmds must not be looked at any more:
-// they may still be in flight, and late, if not nil, is called when they end.
-func (l *lane) send(ctx context.Context, op string, cmds []*command, late func()) error {
+// they may still be in flight.
+func (l *lane) send(ctx context.Context, op string, cmds []*command) error {
 	if lease.IsPatient(ctx) && ctx.Err() == nil && l.broken == nil {
 		l.execute(patient{ctx}, cmds)
 		return nil
 	}
-	return l.await(ctx, op, func(ctx context.Context) { l.execute(ctx, cmds) }, late)
+	return l.await(ctx, op, func(ctx context.Context) { l.execute(ctx, cmds) })
 }
 
 // await runs f, which talks to the server, for no longer than ctx lasts. The
 // client's own settings cannot be trusted with that: many ignore a deadline,
 // and none notices in mid-read that a context was cancelled.
-func (l *lane) await(ctx context.Context, op string, f func(context.Context), late func()) error {
+func (l *lane) await(ctx context.Context, op string, f func(context.Context)) error {
 	switch {
 	case l.broken != nil:
 		return &lease.StoreError{Op: op, Kind: lease.Permanent, Err: l.broken}
@@ -65,9 +65,6 @@ func (l *lane) await(ctx context.Context, op string, f func(context.Context), la
 			return
 		}
 		l.abandoned.Add(-1)
-		if late != nil {
-			late()
-		}
 	}()
 	select {
 	case <-done:

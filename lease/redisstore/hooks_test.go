@@ -23,7 +23,7 @@ func TestPoolUsedUp(t *testing.T) {
 	busy := c.Conn()
 	require.NoError(t, busy.Ping(t.Context()).Err())
 	_, err := s.Acquire(brief(t, 50*time.Millisecond), lease.Acquisition{
-		Key: "key", Value: "a/1", TTL: long, Late: func() { t.Error("never sent") },
+		Key: "key", Value: "a/1", TTL: long,
 	})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	eventually(t, func() bool { return s.main.abandoned.Load() == 0 }, "it does not wait on")

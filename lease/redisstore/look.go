@@ -17,7 +17,7 @@ func (s *Store) Inspect(ctx context.Context, key string) (lease.State, error) {
 		return lease.State{}, errEmptyKey
 	}
 	c := call(ctx, inspectScript, &key, nil, "")
-	if err := s.main.send(ctx, "inspect", c.alone[:], nil); err != nil {
+	if err := s.main.send(ctx, "inspect", c.alone[:]); err != nil {
 		return lease.State{}, err
 	}
 	if err := c.failure("inspect"); err != nil {
@@ -39,7 +39,7 @@ func (s *Store) Contended(ctx context.Context, key, origin string) (bool, error)
 		return false, errEmptyKey
 	}
 	c := get(ctx, markKey(key))
-	if err := s.main.send(ctx, "look for marks", c.alone[:], nil); err != nil {
+	if err := s.main.send(ctx, "look for marks", c.alone[:]); err != nil {
 		return false, err
 	}
 	if errors.Is(c.Err(), redis.Nil) {

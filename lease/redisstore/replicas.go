@@ -36,9 +36,9 @@ func uncounted(client redis.UniversalClient, replicas int) error {
 // sendAcquire sends an acquire. When replicas count it also finds out whether
 // enough have the lock that it took, and takes it back otherwise, which becomes
 // the error of the command.
-func (s *Store) sendAcquire(ctx context.Context, a lease.Acquisition, c *command, late func()) error {
+func (s *Store) sendAcquire(ctx context.Context, a lease.Acquisition, c *command) error {
 	if s.replicas == 0 {
-		return s.main.send(ctx, "acquire", c.alone[:], late)
+		return s.main.send(ctx, "acquire", c.alone[:])
 	}
 	acquire := func(ctx context.Context) {
 		s.main.execute(ctx, c.alone[:])
@@ -53,7 +53,7 @@ func (s *Store) sendAcquire(ctx context.Context, a lease.Acquisition, c *command
 		acquire(patient{ctx})
 		return nil
 	}
-	return s.main.await(ctx, "acquire", acquire, late)
+	return s.main.await(ctx, "acquire", acquire)
 }
 
 // undo deletes the key of an acquire that does not count. When it cannot tell

@@ -99,14 +99,13 @@ func TestMinReplicasWithAnImpatientClient(t *testing.T) {
 	require.Zero(t, server.Client(t).Exists(t.Context(), "key").Val())
 }
 
-// A caller that leaves while replicas are waited for leaves nothing behind, and
-// no word of a lock that was taken.
+// A caller that leaves while replicas are waited for leaves nothing behind.
 func TestMinReplicasWhenTheCallerLeaves(t *testing.T) {
 	server := redistest.Start(t)
 	s := open(t, server, MinReplicas(1))
 	begin := time.Now()
 	_, err := s.Acquire(brief(t, 100*time.Millisecond), lease.Acquisition{
-		Key: "key", Value: "a/1", TTL: long, Late: func() { t.Error("it was undone") },
+		Key: "key", Value: "a/1", TTL: long,
 	})
 	require.ErrorIs(t, err, lease.ErrNoReply)
 	require.Equal(t, lease.Unknown, kindOf(t, err))

@@ -29,7 +29,7 @@ func (s *Store) Reserve(ctx context.Context, r lease.Reservation) (uint64, error
 	fence := fenceKey(r.Key)
 	c := call(ctx, reserveScript, &r.Key, &fence, r.Value,
 		r.Tokens, r.TTL.Milliseconds(), fenceMargin.Milliseconds())
-	if err := s.main.send(ctx, "reserve", c.alone[:], nil); err != nil {
+	if err := s.main.send(ctx, "reserve", c.alone[:]); err != nil {
 		return 0, err
 	}
 	if err := c.failure("reserve"); err != nil {
