@@ -143,9 +143,6 @@ func (c *call) checkRefused(e *actorlock.AcquireError) {
 	case errors.Is(e, lease.ErrHeld):
 		w.count.held++
 		c.checkBudget(waited)
-	case errors.Is(e, lease.ErrNoReply) && (c.attempts >= 0 || c.wait > 0):
-		// Its budget ended while its node stood back for others.
-		w.count.noReply++
 	case c.node.wasDisturbed(c.keyName()):
 		w.count.storeErrors++
 	default:
