@@ -8,9 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,38 +40,13 @@ func TestStoreByURL(t *testing.T) {
 
 // contract 9.1
 func TestStoreBySentinel(t *testing.T) {
-	srv := redisServer(t)
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "main", SentinelAddrs: []string{sentinel(t, srv)}})
-	defer client.Close()
-	m := newManager(t, redisStore(t, client))
+	w := redistest.StartSentinels(t, 0, nil)
+	m := newManager(t, redisStore(t, w.Client(t)))
 	require.NoError(t, m.WithLock(t.Context(), "k", func(ctx context.Context) error {
-		require.EqualValues(t, 1, srv.Client(t).Exists(ctx, "k").Val())
+		require.EqualValues(t, 1, w.Primary.Client(t).Exists(ctx, "k").Val())
 		return nil
 	}))
 	require.NoError(t, m.Shutdown(t.Context()))
-}
-
-// sentinel runs one that watches over srv as "main", and returns its address.
-func sentinel(t *testing.T, srv *redistest.Server) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
-	_, port, _ := strings.Cut(addr, ":")
-	file := filepath.Join(t.TempDir(), "sentinel.conf")
-	config := "port " + port + "\nsentinel monitor main " + strings.Replace(srv.Addr(), ":", " ", 1) + " 1\n"
-	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
-	cmd := exec.Command("redis-server", file, "--sentinel")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait()
-	})
-	look := redis.NewSentinelClient(&redis.Options{Addr: addr, DialerRetries: 1})
-	defer look.Close()
-	eventually(t, func() bool { return look.Ping(t.Context()).Err() == nil }, "the sentinel")
-	return addr
 }
 
 // contract 9.1

@@ -28,6 +28,7 @@ type call struct {
 	settled   time.Time
 	lost      time.Time // the context of the hold has ended by a loss
 	overtaken time.Time
+	overtaker *call
 	hold      *hold
 }
 

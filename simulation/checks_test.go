@@ -74,6 +74,7 @@ func TestOrderIsChecked(t *testing.T) {
 			time.Sleep(ms)
 			second.begin()
 			time.Sleep(ms)
+			first.hold, second.hold = &hold{c: first, token: 1}, &hold{c: second, token: 2}
 			second.checkOrder(time.Now())
 			then(first)
 		})
@@ -81,7 +82,16 @@ func TestOrderIsChecked(t *testing.T) {
 	require.Empty(t, overtake(func(first *call) {
 		first.settle(&actorlock.AcquireError{Err: actorlock.ErrShutdown})
 	})[1:], "it gave up at that moment")
-	require.NotEmpty(t, overtake(func(first *call) { first.checkOrder(time.Now()) }))
+	inTheEnd := func(first *call) { first.checkOrder(time.Now()) }
+	require.NotContains(t, strings.Join(overtake(inTheEnd), "\n"), "after a later call", "noticed late")
+	require.Contains(t, strings.Join(overtake(func(first *call) {
+		first.hold.token = 3
+		inTheEnd(first)
+	}), "\n"), "after a later call")
+	require.Contains(t, strings.Join(overtake(func(first *call) {
+		time.Sleep(ms)
+		inTheEnd(first)
+	}), "\n"), "after a later call")
 	require.Contains(t, strings.Join(overtake(func(first *call) {
 		time.Sleep(ms)
 		first.settle(&actorlock.AcquireError{Err: actorlock.ErrHeld})

@@ -40,9 +40,6 @@ func (n *node) fault(op leasetest.Op, key string) leasetest.Fault {
 		f, what = d.severed(left)
 	} else if !w.quiet && d.chance(p.rate) {
 		f, what = d.trouble(p, f)
-		if op == leasetest.OpInspect && f.Panic != nil {
-			f.Panic, what = nil, "" // that command runs in its caller's goroutine
-		}
 	}
 	if what != "" {
 		w.count.faults[what]++

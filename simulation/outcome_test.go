@@ -143,9 +143,8 @@ func (c *call) checkRefused(e *actorlock.AcquireError) {
 	case errors.Is(e, lease.ErrHeld):
 		w.count.held++
 		c.checkBudget(waited)
-	case errors.Is(e, lease.ErrNoReply) && (c.attempts >= 0 || c.wait > 0):
-		// Its budget ended while its node stood back for others.
-		w.count.noReply++
+	case errors.Is(e, lease.ErrNoReply) && c.wait > 0 && waited <= w.command():
+		// It would not wait for as long as a command takes.
 	case c.node.wasDisturbed(c.keyName()):
 		w.count.storeErrors++
 	default:

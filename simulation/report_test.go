@@ -80,13 +80,13 @@ func (c *call) describe() string {
 
 // counts is what a run has covered.
 type counts struct {
-	simulated                                                    time.Duration
-	calls, sections, reentries, commands                         int
-	done, refused, held, cancelled, parked, storeErrors, noReply int
-	panics, exits, looks                                         int
-	thefts, deletions, robbed, overlaps, rivals, cuts, restarts  int
-	drains, shutdowns, shutdownsLeft                             int
-	losses, faults                                               map[string]int
+	simulated                                                   time.Duration
+	calls, sections, reentries, commands                        int
+	done, refused, held, cancelled, parked, storeErrors         int
+	panics, exits, looks                                        int
+	thefts, deletions, robbed, overlaps, rivals, cuts, restarts int
+	drains, shutdowns, shutdownsLeft                            int
+	losses, faults                                              map[string]int
 }
 
 func newCounts() counts { return counts{losses: map[string]int{}, faults: map[string]int{}} }
@@ -126,7 +126,7 @@ func (c *counts) pairs(o *counts) []pair {
 		{"re-entries", &c.reentries, &o.reentries}, {"commands", &c.commands, &o.commands},
 		{"callbacks reported", &c.done, &o.done}, {"refused", &c.refused, &o.refused}, {"of them held", &c.held, &o.held},
 		{"cancelled", &c.cancelled, &o.cancelled}, {"by shutdown", &c.parked, &o.parked},
-		{"by store errors", &c.storeErrors, &o.storeErrors}, {"without a word", &c.noReply, &o.noReply}, {"panics", &c.panics, &o.panics},
+		{"by store errors", &c.storeErrors, &o.storeErrors}, {"panics", &c.panics, &o.panics},
 		{"exits", &c.exits, &o.exits}, {"looks", &c.looks, &o.looks}, {"thefts", &c.thefts, &o.thefts},
 		{"deletions", &c.deletions, &o.deletions}, {"holders robbed", &c.robbed, &o.robbed},
 		{"overlaps after that", &c.overlaps, &o.overlaps}, {"rivals", &c.rivals, &o.rivals}, {"cuts", &c.cuts, &o.cuts},

@@ -47,14 +47,16 @@ func (c *call) waits() bool {
 }
 
 // checkOrder: the calls of a node get a key in the order in which they came.
-// Who gives up at this moment may not have said so yet.
+// Who gives up at this moment may not have said so yet. Two that are let in at
+// one moment, as the lock of the first is lost at once, may notice in either
+// order: the tokens tell.
 func (c *call) checkOrder(now time.Time) {
-	if !c.overtaken.IsZero() {
+	if by := c.overtaker; by != nil && (now.After(c.overtaken) || by.hold.token > 0 && c.hold.token > by.hold.token) {
 		c.w.violated("%s has the lock after a later call had it, at %v", c, c.overtaken.Sub(c.w.start))
 	}
 	for _, o := range c.w.pending[c.key] {
 		if o.node == c.node && o.begun.Before(c.begun) && o.waits() && o.overtaken.IsZero() {
-			o.overtaken = now
+			o.overtaken, o.overtaker = now, c
 		}
 	}
 }
