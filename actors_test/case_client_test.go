@@ -51,7 +51,7 @@ func TestCase_B110(t *testing.T) {
 func TestCase_B112(t *testing.T) {
 	srv := redisServer(t)
 	look := srv.Client(t)
-	const ttl = 1200 * time.Millisecond
+	const ttl = 2 * time.Second
 	for _, own := range []bool{true, false} {
 		client := userClient(t, srv.Addr(), func(o *redis.Options) { o.PoolSize = 2 })
 		var opts []redisstore.Option

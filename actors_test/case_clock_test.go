@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 	"unsafe"
@@ -45,7 +46,7 @@ func TestCase_B092(t *testing.T) {
 		require.True(t, term.Expired(afterJump(t, sent.Add(10*time.Second+ttl), jump)))
 	}
 	// What a holder is shown, and is ended by, is monotonic too.
-	m := newManager(t, memstore.New(), actorlock.TTL(150*time.Millisecond))
+	m := newManager(t, memstore.New(), actorlock.TTL(900*time.Millisecond))
 	h := holding(t, t.Context(), m, "k")
 	first, last := time.Time{}, time.Time{}
 	eventually(t, func() bool {
@@ -115,13 +116,18 @@ func TestCase_B093(t *testing.T) {
 func TestCase_B094(t *testing.T) {
 	srv := redisServer(t)
 	look := srv.Client(t)
+	const ttl = 9 * time.Second
+	m := redisManager(t, srv, actorlock.TTL(ttl))
+	began := time.Now()
+	var locks []*actorlock.Lock
 	for _, policy := range []actorlock.Policy{actorlock.LoseAtOnce, actorlock.RetryUntilDeadline} {
-		const ttl = 3 * time.Second
-		m := redisManager(t, srv, actorlock.TTL(ttl), actorlock.OnRedisError(policy))
-		lock, err := m.Acquire(t.Context(), "k")
+		key := fmt.Sprint(policy)
+		lock, err := m.Acquire(t.Context(), key, actorlock.OnRedisError(policy))
 		require.NoError(t, err)
-		began := time.Now()
-		require.NoError(t, look.PExpire(t.Context(), "k", time.Millisecond).Err())
+		require.NoError(t, look.PExpire(t.Context(), key, time.Millisecond).Err())
+		locks = append(locks, lock)
+	}
+	for _, lock := range locks {
 		select {
 		case <-lock.Context().Done():
 		case <-time.After(plenty):

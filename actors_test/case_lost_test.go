@@ -115,7 +115,7 @@ func TestCase_B002(t *testing.T) {
 	t.Run("Redis", func(t *testing.T) {
 		t.Parallel()
 		srv := redisServer(t)
-		m := redisManager(t, srv, actorlock.TTL(ttl))
+		m := redisManager(t, srv, actorlock.TTL(2*ttl))
 		look := srv.Client(t)
 		for _, waits := range []bool{true, false} {
 			value, err := actorlock.WithLock(t.Context(), m, "k", func(ctx context.Context) (int, error) {
@@ -226,7 +226,7 @@ func TestCase_B007(t *testing.T) {
 // A callback lasts for many TTLs while others want the lock.
 func TestCase_B008(t *testing.T) {
 	t.Parallel()
-	const ttl = 600 * time.Millisecond
+	const ttl = 1200 * time.Millisecond
 	srv := redisServer(t)
 	m := redisManager(t, srv, actorlock.TTL(ttl))
 	one := holding(t, t.Context(), m, "k")

@@ -80,14 +80,17 @@ func playHolder(n *node, args []string) error {
 		say("held %d", l.Token)
 		last := time.Now()
 		for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+			now := time.Now() // before the look: it may be stopped in between
 			switch err := ctx.Err(); {
 			case err != nil:
 				say("ended %v", context.Cause(ctx))
+				<-ctx.Done()
+				say("done")
 				return nil
-			case time.Since(last) > ttl:
+			case now.Sub(last) > ttl:
 				say("blind") // it was stopped, and saw no loss at the first look
 			}
-			last = time.Now()
+			last = now
 			select {
 			case <-n.told:
 				return nil

@@ -70,7 +70,7 @@ func TestCase_B087(t *testing.T) {
 	set := func(name, value string) {
 		require.NoError(t, look.ConfigSet(context.Background(), name, value).Err())
 	}
-	m := redisManager(t, srv, actorlock.TTL(900*time.Millisecond))
+	m := redisManager(t, srv, actorlock.TTL(2*time.Second))
 	require.NoError(t, m.WithLock(t.Context(), "k", func(ctx context.Context) error {
 		set("maxmemory", "1")
 		err := m.WithLock(context.Background(), "other", never(t), actorlock.RetryAttempts(1))

@@ -21,11 +21,11 @@ func releaseOf(key string) func([]byte) bool {
 
 // The owner changes between the decision to release and the release.
 func TestCase_B035(t *testing.T) {
-	const ttl = 300 * time.Millisecond
+	const ttl = 900 * time.Millisecond
 	srv := redisServer(t)
 	look := srv.Client(t)
 	proxy := faultproxy.New(t, srv.Addr())
-	a := newManager(t, redisStore(t, userClient(t, proxy.Addr())), actorlock.TTL(ttl))
+	a := newManager(t, redisStore(t, userClient(t, proxy.Addr())))
 	require.NoError(t, a.WithLock(t.Context(), "k", nothing)) // the scripts are known
 
 	monitor := srv.Monitor(t)
@@ -37,8 +37,9 @@ func TestCase_B035(t *testing.T) {
 	require.Contains(t, strings.ToLower(lines[0]), `"evalsha"`)
 
 	b := redisManager(t, srv, retryForever)
-	one = holding(t, t.Context(), a, "k")
-	stalled := proxy.StallRequestOf(releaseOf("k"), 1, 3*ttl)
+	one = holding(t, t.Context(), a, "k", actorlock.TTL(ttl))
+	// The client waits for longer than that.
+	stalled := proxy.StallRequestOf(releaseOf("k"), 1, 2*time.Second)
 	one.settle(0, nil)
 	<-stalled
 	two := holding(t, t.Context(), b, "k")
@@ -77,7 +78,7 @@ func TestCase_B036(t *testing.T) {
 		})
 	}
 	t.Run("unnoticed", func(t *testing.T) {
-		one := holding(t, t.Context(), a, "k")
+		one := holding(t, t.Context(), a, "k", actorlock.TTL(time.Minute)) // no renewal finds out
 		require.NoError(t, look.Del(t.Context(), "k").Err())
 		two := holding(t, t.Context(), b, "k")
 		value := look.Get(t.Context(), "k").Val()

@@ -56,7 +56,7 @@ func TestCase_B026(t *testing.T) {
 }
 
 // entersAfterKill has a process killed while it holds a lock, which a waiter
-// elsewhere gets within the TTL and a poll.
+// elsewhere gets when the TTL is over, or at its next poll.
 func entersAfterKill(t *testing.T, delay time.Duration) {
 	t.Helper()
 	const ttl = 1500 * time.Millisecond
@@ -69,7 +69,8 @@ func entersAfterKill(t *testing.T, delay time.Duration) {
 	dead.kill()
 	killed := time.Now()
 	next.granted()
-	require.Less(t, time.Since(killed), ttl+delay+time.Second)
+	const slow = 4 * time.Second // what a busy machine may add
+	require.Less(t, time.Since(killed), ttl+min(delay, time.Second)+slow)
 	next.release()
 }
 

@@ -24,7 +24,7 @@ func TestCase_B066(t *testing.T) {
 	srv := redisServer(t)
 	look := srv.Client(t)
 	m := redisManager(t, srv)
-	for _, ttl := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 100*time.Millisecond + 999*time.Microsecond} {
+	for _, ttl := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 600*time.Millisecond + 999*time.Microsecond} {
 		require.NoError(t, m.WithLock(t.Context(), "k", func(ctx context.Context) error {
 			left := look.PTTL(ctx, "k").Val()
 			require.Positive(t, left)

@@ -31,7 +31,10 @@ func TestCase_B018(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
-				m := newManager(t, f, actorlock.TTL(ttl))
+				log := quietLogger(t)
+				m := startManager(t, actorlock.Config{
+					Store: f, Logger: log.Logger, Defaults: []actorlock.Option{actorlock.TTL(ttl)},
+				})
 				for range 20 {
 					sent := make(chan struct{}, 16)
 					f.On(leasetest.OpExtend, func(context.Context, string) leasetest.Fault {
@@ -52,6 +55,7 @@ func TestCase_B018(t *testing.T) {
 					require.NoError(t, next.ctx.Err(), "nothing of it comes after the next holder")
 					next.release()
 				}
+				require.Zero(t, log.count("lock lost"), "nor is anybody told so")
 			})
 		})
 	}
@@ -121,10 +125,27 @@ func TestCase_B021(t *testing.T) {
 	}
 }
 
-// A callback takes no notice of anything. It keeps its lock until the manager
-// is shut down, and not longer.
+// A callback takes no notice of anything. It keeps its lock until it has had it
+// for MaxHold, or else until the manager is shut down, and not longer.
 func TestCase_B022(t *testing.T) {
 	const ttl = time.Second
+	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
+		a, b := newManager(t, f, actorlock.TTL(ttl)), newManager(t, mem, actorlock.TTL(ttl))
+		begin := time.Now()
+		stuck := holding(t, t.Context(), a, "k", actorlock.MaxHold(10*ttl))
+		next := queueUp(t, t.Context(), b, "k", retryForever)
+		_, err := stuck.outcome()
+		require.ErrorIs(t, lockLost(t, err), actorlock.ErrHeldTooLong)
+		require.Equal(t, err, context.Cause(stuck.ctx))
+		require.InDelta(t, 10*ttl, time.Since(begin), float64(about))
+		require.False(t, isClosed(next.in), "it may still be at work")
+		renewals := f.Calls(leasetest.OpExtend)
+		next.granted()
+		require.LessOrEqual(t, time.Since(begin), 11*ttl+about)
+		time.Sleep(10 * ttl)
+		require.Equal(t, renewals, f.Calls(leasetest.OpExtend), "no renewal after that")
+		next.release()
+	})
 	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
 		a, b := newManager(t, f, actorlock.TTL(ttl)), newManager(t, mem, actorlock.TTL(ttl))
 		stuck := holding(t, t.Context(), a, "k")
