@@ -39,8 +39,9 @@ type Node struct {
 	errs []error
 }
 
-// maxWarm is how many goroutines are kept for the next actor or command.
-const maxWarm = 64
+// maxWarm is how many goroutines are kept for the next actor or command, for a
+// fraction of a second.
+const maxWarm = 1024
 
 // Start spawns the tree.
 func Start(cfg Config) *Node {
