@@ -89,11 +89,12 @@ func (c *granted) Run() { (*call)(c).body() }
 // body runs the callback, and releases.
 func (c *call) body() {
 	if l := c.start(); l != nil {
-		c.m.node.Release(c.hold)
+		// First: the caller would take the answer to the release for its callback's end.
 		select {
 		case c.acquire.Reply <- l:
 		default: // the caller has its answer already
 		}
+		c.m.node.Release(c.hold)
 		return
 	}
 	c.out.goexit = true

@@ -55,7 +55,7 @@ func waitInVain(addr, key string) error {
 	go func() {
 		ended <- m.WithLock(context.Background(), key, func(context.Context) error { return errors.New("it got the lock") }, retryForever)
 	}()
-	for tick := time.NewTicker(5 * time.Millisecond); ; {
+	for tick := time.NewTicker(50 * time.Millisecond); ; {
 		info, err := m.Inspect(context.Background(), key)
 		if err != nil || info.Waiters == 1 {
 			return err
@@ -73,7 +73,7 @@ func waitInVain(addr, key string) error {
 //
 // contract 2.6
 func TestCase_B065(t *testing.T) {
-	const ttl, delay = 3 * time.Second, 300 * time.Millisecond
+	const ttl, delay = 5 * time.Second, 300 * time.Millisecond
 	srv := redisServer(t)
 	crowd := spawn(t, "crowd", srv.Addr(), "k", ttl.String(), "50")
 	crowd.hear("waiting")

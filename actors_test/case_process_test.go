@@ -99,7 +99,7 @@ func playHolder(n *node, args []string) error {
 		}
 	}, actorlock.TTL(ttl), actorlock.RetryAttempts(actorlock.RetryForever), actorlock.AwaitCallback())
 	say("returned %v", err)
-	return nil
+	return n.Shutdown(context.Background()) // waits for what it still sends
 }
 
 // child is a process that plays a role.

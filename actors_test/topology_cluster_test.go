@@ -11,6 +11,10 @@ import (
 	"github.com/actorlock/actorlock/internal/redistest"
 )
 
+// movable is the TTL of locks whose slot is moved: no stall of a busy machine ends
+// them.
+var movable = actorlock.TTL(2500 * time.Millisecond)
+
 // Lock and tokens of any key share a slot, with braces and without: a lock can
 // be taken, extended, handed over and released, and its waiters are woken.
 // (Channels have no slot: the whole cluster hears of what is published.) Then
@@ -21,7 +25,7 @@ func TestCase_B081(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3, true)
 	a, b := newManager(t, redisStore(t, cluster.Client(t))), newManager(t, redisStore(t, cluster.Client(t)))
 	for _, key := range []string{"k", "a{b}c", "}{", "{x", "a}b{c}"} {
-		h := hold(t, a, key, actorlock.TTL(900*time.Millisecond))
+		h := hold(t, a, key, movable)
 		look := cluster.Masters[cluster.Of(t, key)].Client(t)
 		keys := look.ClusterGetKeysInSlot(t.Context(), cluster.Slot(t, key), 10).Val()
 		require.Contains(t, keys, key)
@@ -48,7 +52,7 @@ func moveWhileHeld(t *testing.T, cluster *redistest.Cluster, a, b *actorlock.Man
 	t.Helper()
 	from := cluster.Of(t, key)
 	to := (from + 1) % len(cluster.Masters)
-	h := hold(t, a, key, actorlock.TTL(900*time.Millisecond))
+	h := hold(t, a, key, movable)
 	w := start(b, key, nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
 	waiters(t, b, key, 1)
 	goesOn(t, h.ctx)
@@ -64,7 +68,7 @@ func moveWhileHeld(t *testing.T, cluster *redistest.Cluster, a, b *actorlock.Man
 	require.NoError(t, w.wait())
 
 	// A release in the middle of a move: the waiter gets in at its end.
-	h = hold(t, a, key, actorlock.TTL(900*time.Millisecond))
+	h = hold(t, a, key, movable)
 	w = start(b, key, nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
 	waiters(t, b, key, 1)
 	m = cluster.Migrate(t, cluster.Slot(t, key), to, from)
