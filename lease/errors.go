@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,15 +45,18 @@ type AcquireError struct {
 	Attempts int           // made, of the call's budget
 	Waited   time.Duration // since the call's first attempt
 	Holder   string        // node id of the holder last seen, "" when unknown
-	TTL      time.Duration // of the holder's key: 0 not seen, NoExpiry when it has none
-	// Err is ErrHeld, the store's error, ErrLeaseExpired, ErrNoReply, ErrShutdown, or the
-	// context's error and cause (joined with ErrHeld when the key was last seen
-	// held).
+	// TTL is what the holder's key has left: 0 not seen, NoExpiry when it has
+	// none. A holder that is well extends it, so this is not how long it stays.
+	TTL time.Duration
+	// Err is ErrHeld, ErrTooManyWaiters, the store's error (ErrTooFewReplicas
+	// within it), ErrNoReply, ErrLeaseExpired (the lock came too late to be
+	// believed in), ErrShutdown, or the context's error and cause (joined with
+	// ErrHeld when the key was last seen held).
 	Err error
 }
 
 func (e *AcquireError) Error() string {
-	s := fmt.Sprintf("acquire lock %s: %v (attempts: %d, waited: %v", strconv.Quote(e.Key), e.Err, e.Attempts, e.Waited.Round(time.Millisecond))
+	s := fmt.Sprintf("acquire lock %s: %s (attempts: %d, waited: %v", strconv.Quote(e.Key), oneLine(e.Err), e.Attempts, e.Waited.Round(time.Millisecond))
 	if e.Holder != "" {
 		s += ", holder: " + strconv.Quote(e.Holder)
 	}
@@ -60,19 +64,26 @@ func (e *AcquireError) Error() string {
 	case e.TTL == NoExpiry:
 		s += ", its key has no expiry and must be deleted by hand"
 	case e.TTL > 0:
-		s += ", its key expires in " + e.TTL.String()
+		s += fmt.Sprintf(", its key expires in %v unless extended", e.TTL.Round(time.Millisecond))
 	}
 	return s + ")"
 }
 
 func (e *AcquireError) Unwrap() error { return e.Err }
 
+// oneLine is the text of err, in which errors.Join puts every part on a line of
+// its own, as a log wants it.
+func oneLine(err error) string {
+	return strings.ReplaceAll(fmt.Sprint(err), "\n", "; ")
+}
+
 // LockLostError says that a lock was lost while its callback was running. It
 // unwraps to Err and to Callback.
 type LockLostError struct {
 	Key string
-	// Err says why: ErrLeaseGone, ErrLeaseTaken, ErrLeaseExpired, ErrShutdown,
-	// ErrReleased (a nested call outlived the outer one) or the store's error.
+	// Err says why: ErrLeaseGone, ErrLeaseTaken, ErrLeaseExpired,
+	// ErrHeldTooLong, ErrShutdown, ErrReleased (a nested call outlived the
+	// outer one) or the store's error.
 	Err error
 	// Callback is the callback's own error, when it had returned by then.
 	Callback error
@@ -112,12 +123,19 @@ func (e *PanicError) Unwrap() error {
 
 // ShutdownError names the keys that a shutdown left to expire with their TTL.
 type ShutdownError struct {
-	Keys []string
-	Err  error
+	Keys []string // without the manager's prefix, sorted
+	Err  error    // why they were left
 }
 
+// Error names a few of the keys; Keys has them all.
 func (e *ShutdownError) Error() string {
-	return fmt.Sprintf("shutdown left %d key(s) to expire: %v", len(e.Keys), e.Err)
+	const few = 3
+	named := e.Keys[:min(few, len(e.Keys))]
+	more := ""
+	if len(e.Keys) > few {
+		more = fmt.Sprintf(" and %d more", len(e.Keys)-few)
+	}
+	return fmt.Sprintf("shutdown left %q%s to expire: %s", named, more, oneLine(e.Err))
 }
 
 func (e *ShutdownError) Unwrap() error { return e.Err }

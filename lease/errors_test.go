@@ -25,8 +25,8 @@ func TestErrorTexts(t *testing.T) {
 			`acquire lock "orders:1": lock is held (attempts: 11, waited: 2s)`,
 		},
 		{
-			&lease.AcquireError{Key: "k\n\xff", Attempts: 1, Holder: "host\"1", TTL: 1500 * time.Millisecond, Err: lease.ErrHeld},
-			`acquire lock "k\n\xff": lock is held (attempts: 1, waited: 0s, holder: "host\"1", its key expires in 1.5s)`,
+			&lease.AcquireError{Key: "k\n\xff", Attempts: 1, Holder: "host\"1", TTL: 1500*time.Millisecond + 17, Err: lease.ErrHeld},
+			`acquire lock "k\n\xff": lock is held (attempts: 1, waited: 0s, holder: "host\"1", its key expires in 1.5s unless extended)`,
 		},
 		{
 			&lease.AcquireError{Key: "k", Attempts: 2, TTL: lease.NoExpiry, Err: lease.ErrHeld},
@@ -46,7 +46,15 @@ func TestErrorTexts(t *testing.T) {
 		},
 		{
 			&lease.ShutdownError{Keys: []string{"a", "b"}, Err: errBoom},
-			"shutdown left 2 key(s) to expire: boom",
+			`shutdown left ["a" "b"] to expire: boom`,
+		},
+		{
+			&lease.ShutdownError{Keys: []string{"a", "b", "c", "d", "e"}, Err: errors.Join(errBoom, errBoom)},
+			`shutdown left ["a" "b" "c"] and 2 more to expire: boom; boom`,
+		},
+		{
+			&lease.AcquireError{Key: "k", Err: errors.Join(context.Canceled, lease.ErrHeld)},
+			`acquire lock "k": context canceled; lock is held (attempts: 0, waited: 0s)`,
 		},
 		{
 			&lease.ConfigError{Field: "TTL", Reason: "must be at least 1ms"},
