@@ -26,6 +26,11 @@
 // chooses it, and certain only when n is all there are. Extensions wait for no
 // replica: what is lost of them is at most the time since the one before.
 //
+// In a split that leaves a holder with the old primary it extends its lock there
+// for as long as the split lasts, while another takes it from the new one. The
+// server's min-replicas-to-write ends that: extensions are refused soon after
+// the split, and the holder is told.
+//
 // While the slot of a cluster moves, a lock in it is extended and released
 // wherever it is. An acquire names two keys, which Redis refuses with TRYAGAIN
 // from the moment that one of them has moved or is not there, until the slot has
