@@ -9,6 +9,10 @@ import (
 
 // enqueue puts a caller into the queue, or refuses it.
 func (o *owner) enqueue(m *Acquire, now time.Time) {
+	if o.state == idle && o.key != m.Key {
+		// Whatever becomes of the call: this is the key that we were given.
+		o.key, o.storeKey = m.Key, o.cfg.Prefix+m.Key
+	}
 	w := &m.waiter
 	w.Acquire = m
 	w.budget = newBudget(now, m.Ask)
@@ -22,9 +26,6 @@ func (o *owner) enqueue(m *Acquire, now time.Time) {
 	case m.cancelled.Load(): // on its way here
 		o.refuse(w, now, nil)
 		return
-	}
-	if o.state == idle && o.key != m.Key {
-		o.key, o.storeKey = m.Key, o.cfg.Prefix+m.Key
 	}
 	free := o.state == idle || (o.state == acquiring && o.queue.empty())
 	if m.Ask.Attempts == 0 && !free {
