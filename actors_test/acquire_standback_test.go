@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/actorlock/actorlock"
+	"github.com/actorlock/actorlock/lease/leasetest"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
 
@@ -30,5 +31,23 @@ func TestWaitEndsWhileStandingBack(t *testing.T) {
 		require.ErrorIs(t, err, actorlock.ErrHeld)
 		require.NoError(t, <-errs)
 		require.NoError(t, <-errs)
+	})
+}
+
+// contract 2.8: a wait behind a holder of this node that ends before anything
+// else is known of the key ends with ErrHeld.
+func TestWaitEndsAfterTheHoldersRelease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		store := leasetest.NewFaulty(memstore.New())
+		m := newManager(t, store, actorlock.HandOver(false))
+		done := make(chan error, 1)
+		go func() {
+			done <- m.WithLock(t.Context(), "k", func(context.Context) error { pass(50 * time.Millisecond); return nil })
+		}()
+		synctest.Wait()
+		store.On(leasetest.OpAcquire, leasetest.Always(leasetest.Fault{Before: time.Second}))
+		err := m.WithLock(t.Context(), "k", never(t), actorlock.Wait(100*time.Millisecond))
+		require.ErrorIs(t, err, actorlock.ErrHeld)
+		require.NoError(t, <-done)
 	})
 }
