@@ -64,6 +64,7 @@ type owner struct {
 	watch
 
 	tenure  *tenure   // the lease while it is ours
+	used    bool      // somebody has held it: to give it to another is a hand-over
 	trackAt time.Time // when the renewer gets to know of it, zero when it does
 	hold    *Hold
 	holder  *waiter

@@ -79,11 +79,11 @@ func (t *tokens) unused() (used, reserved uint64) {
 // begin takes possession of the lease that an attempt has got.
 func (o *owner) begin(m *tried, now time.Time) {
 	t := &m.tenure
-	o.tenure, o.unsure, o.turn, o.last = t, false, now, sighting{}
+	o.tenure, o.used, o.unsure, o.turn, o.last = t, false, false, now, sighting{}
 	t.renewal = &t.first
 	o.renew()
 	if m.hold == nil {
-		o.onward(now, true)
+		o.onward(now)
 		return
 	}
 	w := m.caller
@@ -93,7 +93,7 @@ func (o *owner) begin(m *tried, now time.Time) {
 
 // occupy makes w's hold the one that lasts.
 func (o *owner) occupy(w *waiter, now time.Time) {
-	o.state, o.hold, o.holder, o.until = held, &w.hold, w, time.Time{}
+	o.state, o.used, o.hold, o.holder, o.until = held, true, &w.hold, w, time.Time{}
 	if w.Ask.MaxHold > 0 {
 		o.until = now.Add(w.Ask.MaxHold)
 	}
