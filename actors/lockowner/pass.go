@@ -28,18 +28,18 @@ func (o *owner) settle(h *Hold, now time.Time) {
 	}
 	h.end(lease.ErrReleased)
 	o.leaving, o.hold, o.holder = o.holder, nil, nil
-	o.onward(now, false)
+	o.onward(now)
 }
 
 // onward gives a lease that nobody holds to the next caller, or releases it.
-// fresh: it has just been acquired, so that this is no hand-over.
-func (o *owner) onward(now time.Time, fresh bool) {
+func (o *owner) onward(now time.Time) {
 	w := o.queue.head()
 	if w == nil {
 		o.release()
 		return
 	}
 	t := o.tenure
+	fresh := !t.used
 	if !fresh && !o.mayPass(w, now) {
 		o.release()
 		return
@@ -161,7 +161,7 @@ func (o *owner) checked(m *checked, now time.Time) {
 	if m.need.ttl > 0 {
 		t.ttl = m.need.ttl
 	}
-	o.onward(now, o.leaving == nil)
+	o.onward(now)
 }
 
 // replyLost tells the last holder that the store found the lease lost.

@@ -18,6 +18,7 @@ type tenure struct {
 	renewal *renewer.Renewal
 	tokens  tokens
 	turn    time.Time // when this turn of hand-overs began
+	used    bool      // somebody has held it: to give it to another is a hand-over
 	lost    error     // the renewer's word, while a hand-over was being arranged
 
 	first renewer.Renewal // the renewal to begin with
@@ -86,7 +87,7 @@ func (o *owner) begin(m *tried, now time.Time) {
 	o.tenure.turn = now
 	o.renew()
 	if m.hold == nil {
-		o.onward(now, true)
+		o.onward(now)
 		return
 	}
 	w := m.caller
@@ -97,6 +98,7 @@ func (o *owner) begin(m *tried, now time.Time) {
 // occupy makes w's hold the one that lasts.
 func (o *owner) occupy(w *waiter, now time.Time) {
 	o.state, o.hold, o.holder, o.until = held, &w.hold, w, time.Time{}
+	o.tenure.used = true
 	if w.Ask.MaxHold > 0 {
 		o.until = now.Add(w.Ask.MaxHold)
 	}
