@@ -49,8 +49,9 @@ func TestCase_B041(t *testing.T) {
 		look := srv.Client(t)
 		proxy := faultproxy.New(t, srv.Addr())
 		a := newManager(t, redisStore(t, userClient(t, proxy.Addr())), actorlock.TTL(ttl))
-		one := holding(t, t.Context(), a, "k")
-		stalled := proxy.StallRequestOf(faultproxy.Containing("\r\nk\r\n"), 1, 3*ttl)
+		one := holding(t, t.Context(), a, "k", actorlock.TTL(2*ttl))
+		goesOn(t, one.ctx) // the server knows the script, so that a stray renewal is executed
+		stalled := proxy.StallRequestOf(faultproxy.Containing("\r\nk\r\n"), 1, 5*ttl)
 		<-stalled
 		two := holding(t, t.Context(), redisManager(t, srv, retryForever), "k")
 		two.release()

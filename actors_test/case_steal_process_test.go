@@ -102,6 +102,16 @@ func TestCase_B038(t *testing.T) {
 	require.NoError(t, look.LRange(t.Context(), "tokens", 0, -1).ScanSlice(&tokens))
 	require.Len(t, tokens, processes*racers)
 	require.IsIncreasing(t, tokens)
+
+	// Nor has one node a value twice.
+	m, values := redisManager(t, srv), map[string]bool{}
+	for range 100 {
+		require.NoError(t, m.WithLock(t.Context(), "k", func(ctx context.Context) error {
+			values[look.Get(ctx, "k").Val()] = true
+			return nil
+		}))
+	}
+	require.Len(t, values, 100)
 }
 
 // playChurn takes and releases the key args[0] for as long as it lives.

@@ -118,7 +118,7 @@ func TestCase_B028(t *testing.T) {
 // Many poll for the key of a holder that was killed.
 func TestCase_B030(t *testing.T) {
 	t.Parallel()
-	const ttl = 1500 * time.Millisecond
+	const ttl = 5 * time.Second
 	srv := redisServer(t)
 	look := srv.Client(t)
 	dead := spawn(t, "hold", srv.Addr(), "k", ttl.String())

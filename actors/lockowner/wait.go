@@ -19,6 +19,11 @@ func (o *owner) enqueue(m *Acquire, now time.Time) {
 	if m.Reply == nil {
 		w.sender = o.c.Sender()
 	}
+	// First of all: by this key the registry knows the owner, also when the call
+	// comes to nothing.
+	if o.state == idle && o.key != m.Key {
+		o.key, o.storeKey = m.Key, o.cfg.Prefix+m.Key
+	}
 	switch {
 	case o.closing:
 		o.refuse(w, now, lease.ErrShutdown)
