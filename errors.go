@@ -18,18 +18,35 @@ type (
 	ShutdownError = lease.ShutdownError
 )
 
-// Errors to compare with errors.Is; see the package lease.
+// Errors to compare with errors.Is. The first five come within an *AcquireError,
+// the next four within a *LockLostError; ErrLeaseExpired and ErrShutdown within
+// either.
 var (
-	ErrHeld           = lease.ErrHeld
-	ErrLeaseGone      = lease.ErrLeaseGone
-	ErrLeaseTaken     = lease.ErrLeaseTaken
-	ErrLeaseExpired   = lease.ErrLeaseExpired
-	ErrReleased       = lease.ErrReleased
-	ErrShutdown       = lease.ErrShutdown
-	ErrInvalidConfig  = lease.ErrInvalidConfig
-	ErrHeldTooLong    = lease.ErrHeldTooLong
+	// ErrHeld: attempts or time were used up, and somebody else has the lock.
+	ErrHeld = lease.ErrHeld
+	// ErrTooManyWaiters: MaxWaiters others of this node were waiting.
 	ErrTooManyWaiters = lease.ErrTooManyWaiters
+	// ErrTooFewReplicas: too few replicas had the lock, which was given back.
 	ErrTooFewReplicas = lease.ErrTooFewReplicas
+	// ErrNoReply: the store has not answered in the time that the call had.
+	ErrNoReply = lease.ErrNoReply
+	// ErrLeaseExpired: the store's answer came too late, or none to extensions.
+	ErrLeaseExpired = lease.ErrLeaseExpired
+
+	// ErrLeaseGone: the key was deleted, or has expired.
+	ErrLeaseGone = lease.ErrLeaseGone
+	// ErrLeaseTaken: the key was overwritten, or somebody else has it.
+	ErrLeaseTaken = lease.ErrLeaseTaken
+	// ErrHeldTooLong: the lock was held for MaxHold.
+	ErrHeldTooLong = lease.ErrHeldTooLong
+	// ErrReleased: a nested call outlived the outer one. It is also the cause
+	// of a callback's context after the callback has returned.
+	ErrReleased = lease.ErrReleased
+
+	// ErrShutdown: the manager was shut down, or is draining.
+	ErrShutdown = lease.ErrShutdown
+	// ErrInvalidConfig: an option, a key or a callback was refused.
+	ErrInvalidConfig = lease.ErrInvalidConfig
 )
 
 // NoExpiry is the remaining time to live of a key that has none.

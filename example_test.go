@@ -129,9 +129,12 @@ func ExampleRetryAttempts() {
 		return err
 	}, actorlock.RetryAttempts(0))
 	var refused *actorlock.AcquireError
+	var lost *actorlock.LockLostError
 	switch {
 	case errors.Is(err, actorlock.ErrHeld) && errors.As(err, &refused):
 		fmt.Println("being rebuilt by", refused.Holder)
+	case errors.As(err, &lost):
+		fmt.Println("interrupted, to be done again:", lost.Err)
 	case err != nil:
 		log.Fatal(err)
 	}

@@ -101,8 +101,11 @@ func TTL(d time.Duration) Option {
 }
 
 // RetryAttempts is how many attempts follow the first one while the lock is held
-// by somebody else; default 10. 0 makes a single attempt, RetryForever sets no
-// limit. Other negative values are refused.
+// by somebody else or the store fails; default 10. 0 makes a single attempt,
+// RetryForever sets no limit. Other negative values are refused.
+//
+// A store's error that will not pass, such as a wrong password, ends the call at
+// once. While the store is slow, an attempt that comes due counts as made.
 func RetryAttempts(n int) Option {
 	return func(s *settings) {
 		if n < 0 && n != RetryForever {
@@ -152,7 +155,8 @@ func OnRedisError(p Policy) Option {
 }
 
 // AwaitCallback makes WithLock wait for its callback before it reports that the
-// lock was lost. The callback's context is cancelled all the same.
+// lock was lost. The callback's context is cancelled all the same. Its value is
+// returned beside the *LockLostError, whose Callback is its error.
 func AwaitCallback() Option { return func(s *settings) { s.await = true } }
 
 // HandOver says whether the lease may pass from caller to caller of this node

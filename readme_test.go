@@ -22,12 +22,14 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// The README's Go code stands, line by line, in an Example, so that it is known
-// to compile.
+// The README's Go code stands, line by line, in an Example or in the test that
+// it shows, so that it is known to compile.
 func TestReadmeCodeIsCompiled(t *testing.T) {
 	examples, err := os.ReadFile("example_test.go")
 	require.NoError(t, err)
-	compiled := flat(string(examples))
+	test, err := os.ReadFile("readme_lost_test.go")
+	require.NoError(t, err)
+	compiled := flat(string(examples) + string(test))
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {

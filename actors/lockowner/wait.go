@@ -9,10 +9,6 @@ import (
 
 // enqueue puts a caller into the queue, or refuses it.
 func (o *owner) enqueue(m *Acquire, now time.Time) {
-	if o.state == idle && o.key != m.Key {
-		// Whatever becomes of the call: this is the key that we were given.
-		o.key, o.storeKey = m.Key, o.cfg.Prefix+m.Key
-	}
 	w := &m.waiter
 	w.Acquire = m
 	w.budget = newBudget(now, m.Ask)

@@ -125,7 +125,8 @@ func (r *registry) employ(c actor.Context) *entry {
 	return e
 }
 
-// dismiss stops an owner that has no key any more.
+// dismiss stops an owner that has no key any more. Not while closing: the end of
+// the registry stops all that are left, and to stop one twice is a dead letter.
 func (r *registry) dismiss(c actor.Context, e *entry) {
 	delete(r.alive, e.owner.Id)
 	c.Stop(e.owner)
@@ -176,12 +177,15 @@ func (r *registry) retire(c actor.Context, m *lockowner.Idle) {
 		return
 	}
 	delete(r.owners, m.Key)
-	if r.state < closing && len(r.spare) < r.cfg.Spare {
+	switch {
+	case r.state >= closing:
+		delete(r.alive, e.owner.Id)
+		r.settled(c)
+	case len(r.spare) < r.cfg.Spare:
 		r.spare = append(r.spare, e)
-		return
+	default:
+		r.dismiss(c, e)
 	}
-	r.dismiss(c, e)
-	r.settled(c)
 }
 
 func (r *registry) drain(c actor.Context) {
@@ -199,9 +203,6 @@ func (r *registry) close(c actor.Context) {
 		return
 	}
 	r.state = closing
-	for _, e := range r.spare {
-		r.dismiss(c, e)
-	}
 	r.spare = nil
 	for _, e := range r.owners {
 		c.Send(e.owner, &lockowner.Close{})
@@ -215,7 +216,7 @@ func (r *registry) surrendered(c actor.Context, m *lockowner.Surrendered) {
 		return
 	}
 	delete(r.owners, m.Key)
-	r.dismiss(c, e)
+	delete(r.alive, e.owner.Id)
 	c.Send(c.Parent(), m)
 	r.settled(c)
 }

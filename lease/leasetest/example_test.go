@@ -39,7 +39,7 @@ func ExampleFaulty() {
 	err = manager.WithLock(context.Background(), "nightly:import", func(ctx context.Context) error {
 		store.On(leasetest.OpExtend, leasetest.Always(leasetest.Fault{Err: io.EOF}))
 		return importAll(ctx)
-	}, actorlock.TTL(300*time.Millisecond), actorlock.AwaitCallback())
+	}, actorlock.TTL(2*time.Second), actorlock.AwaitCallback())
 
 	var lost *actorlock.LockLostError
 	fmt.Println("lost:", errors.As(err, &lost))
@@ -64,14 +64,13 @@ func ExampleFaulty_stolen() {
 	err = manager.WithLock(context.Background(), "nightly:import", func(ctx context.Context) error {
 		mem.Steal("nightly:import", "somebody/else", time.Minute)
 		return importAll(ctx)
-	}, actorlock.TTL(300*time.Millisecond))
+	}, actorlock.TTL(2*time.Second))
 	fmt.Println(errors.Is(err, actorlock.ErrLeaseTaken))
 	// Output: true
 }
 
 // A server that cannot be reached: commands hang until the client gives up on
-// them. The lock is lost when its deadline
-// passes, whatever the policy.
+// them. The lock is lost when its deadline passes, whatever the policy.
 func ExampleFault_hang() {
 	store := leasetest.NewFaulty(memstore.New())
 	manager, err := actorlock.New(actorlock.Config{Store: store, Logger: slog.New(slog.DiscardHandler)})

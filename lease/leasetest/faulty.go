@@ -97,7 +97,7 @@ func Times(n int, f Fault) Hook {
 // deadline passes. What happens in the store itself, such as a key that is
 // deleted or overwritten, is the inner store's doing: memstore has Delete and
 // Steal for that. Faulty is safe for concurrent use and runs under
-// testing/synctest.
+// testing/synctest, with a Manager on it too.
 type Faulty struct {
 	inner lease.Store
 	late  sync.WaitGroup

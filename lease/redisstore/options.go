@@ -30,14 +30,14 @@ func Logger(logger *slog.Logger) Option {
 // MinReplicas makes an acquire count only when n replicas of the server that
 // has the key have it too, by WAIT. Otherwise it is undone, which is an attempt
 // that failed with lease.ErrTooFewReplicas. It narrows what a failover can
-// cost, see the package documentation. The default, 0, asks no replica.
+// cost, see the package documentation. The default, 0, asks no replica; with a
+// negative n every call fails.
 //
 // An acquire then takes one more round trip, which lasts until n replicas have
 // answered: at most a second, a third of the TTL, or half of the client's
-// ReadTimeout, whichever is least. The
-// client must be a *redis.Client, Sentinel's included, or a
-// *redis.ClusterClient; the user needs the right to WAIT. Extensions and
-// hand-overs on a node wait for no replica.
+// ReadTimeout, whichever is least. The client must be a *redis.Client,
+// Sentinel's included, or a *redis.ClusterClient; the user needs the right to
+// WAIT. Extensions and hand-overs on a node wait for no replica.
 func MinReplicas(n int) Option {
 	return func(s *Store) { s.replicas = n }
 }
