@@ -102,6 +102,9 @@ func (c *call) withLock(ctx context.Context, body func(context.Context) error) {
 		err = c.node.m.WithLock(ctx, c.keyName(), body, c.options()...)
 	}
 	exited = false
+	if _, lost := errors.AsType[*actorlock.LockLostError](err); lost {
+		time.Sleep(1) // it may be told in the instant before the callback's first line
+	}
 	w.locked(func() {
 		if want := c.id; c.form == generic && err == nil && value != want {
 			w.violated("%s returned %d, want %d", c, value, want)

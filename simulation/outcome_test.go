@@ -19,9 +19,6 @@ func (c *call) settle(err error) {
 	refused, isRefused := err.(*actorlock.AcquireError)
 	switch {
 	case isLost:
-		if c.started.IsZero() {
-			time.Sleep(1) // told in the instant before the callback's first line
-		}
 		c.checkLost(lost)
 	case isRefused:
 		c.checkRefused(refused)
