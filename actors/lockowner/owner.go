@@ -97,7 +97,9 @@ func (o *owner) Receive(c actor.Context) {
 		o.seen++
 		o.inspect(m)
 	case *Release:
-		o.host = &m.Hold.host
+		if m.Hold != nil {
+			o.host = &m.Hold.host
+		}
 		o.settle(m.Hold, now)
 	case *renewer.Lost:
 		o.lost(m.Renewal, m.Err, now)
