@@ -9,36 +9,43 @@ import (
 	"github.com/actorlock/actorlock/lease"
 )
 
-// admit turns calls away that no lock can be asked for. nested: the call is made
-// on behalf of a live lease, for another key.
-func (m *Manager) admit(ctx context.Context, key string, line *lockowner.Lineage) (nested bool, err error) {
-	nested = line.Live(m.node.Origin(), time.Now())
-	if s := m.gate.state(); s == closed || (s == draining && !nested) {
-		return nested, m.park(ctx, key)
+// admit turns calls away that no lock can be asked for.
+func (m *Manager) admit(ctx context.Context, key string, line *lockowner.Lineage) error {
+	if s := m.gate.state(); s == closed || (s == draining && !m.live(line)) {
+		return m.park(ctx, key)
 	}
 	if ctx.Err() != nil {
-		return nested, &lease.AcquireError{Key: key, Err: ended(ctx, nil)}
+		return &lease.AcquireError{Key: key, Err: ended(ctx, nil)}
 	}
-	return nested, nil
+	return nil
 }
+
+// live says whether a call is made on behalf of a lease that we hold.
+func (m *Manager) live(line *lockowner.Lineage) bool {
+	return line != nil && line.Live(m.node.Origin(), time.Now())
+}
+
+// enter counts a callback in, if it may start. The lease on whose behalf it is
+// called may have ended during the wait.
+func (m *Manager) enter(line *lockowner.Lineage) bool { return m.gate.enter(m.live(line)) }
 
 // take gets the lock for a caller who runs no callback. With a nil error one
 // has been counted in all the same.
 func (m *Manager) take(ctx context.Context, a *lockowner.Acquire) (*lockowner.Hold, error) {
-	nested, err := m.admit(ctx, a.Key, a.Lineage)
-	if err != nil {
+	if err := m.admit(ctx, a.Key, a.Lineage); err != nil {
 		return nil, err
 	}
 	m.node.Send(a)
 	switch ans := m.await(ctx, a).(type) {
 	case *lockowner.Granted:
-		if ctx.Err() != nil {
-			m.node.Release(ans.Hold)
-			return nil, &lease.AcquireError{Key: a.Key, Attempts: 1, Err: ended(ctx, nil)}
-		}
-		if !m.gate.enter(nested) {
+		if !m.enter(a.Lineage) {
 			m.node.Release(ans.Hold)
 			return nil, m.park(ctx, a.Key)
+		}
+		if ctx.Err() != nil {
+			m.gate.exit()
+			m.node.Release(ans.Hold)
+			return nil, &lease.AcquireError{Key: a.Key, Attempts: 1, Err: ended(ctx, nil)}
 		}
 		return ans.Hold, nil
 	case *lockowner.Refused:
@@ -79,7 +86,7 @@ func (m *Manager) lastWord(reply chan any) any {
 // refused is the error of a call that the owner has refused.
 func (m *Manager) refused(ctx context.Context, key string, r *lockowner.Refused) error {
 	switch {
-	case errors.Is(r.Err, lease.ErrShutdown):
+	case errors.Is(r.Err, lease.ErrShutdown), m.gate.state() == closed:
 		return m.park(ctx, key)
 	case ctx.Err() != nil:
 		r.Err.Err = ended(ctx, r.Err.Err)

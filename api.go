@@ -126,7 +126,11 @@ func (m *Manager) Inspect(ctx context.Context, key string) (Info, error) {
 	}
 	select {
 	case here := <-ask.Reply:
-		return Info{Held: state.Held, Holder: state.Holder, TTL: state.TTL, Token: here.Token, Waiters: here.Waiters}, nil
+		info := Info{Held: state.Held, Holder: state.Holder, TTL: state.TTL, Waiters: here.Waiters}
+		if state.Held && state.Holder == lease.Holder(m.cfg.Node+"/") {
+			info.Token = here.Token // not that of a lock which we have lost without knowing
+		}
+		return info, nil
 	case <-m.node.Done():
 		return fail(ErrShutdown)
 	case <-ctx.Done():

@@ -18,7 +18,6 @@ type call struct {
 	m        *Manager
 	ctx      context.Context
 	callback func(context.Context) error
-	nested   bool
 	inPlace  bool
 	state    atomic.Int32
 	acquire  lockowner.Acquire
@@ -122,11 +121,9 @@ func (c *call) returned() {
 // start decides whether the callback may start.
 func (c *call) start() *late {
 	switch {
-	case c.ctx.Err() != nil:
-		return &late{}
-	case !c.m.gate.enter(c.nested):
+	case !c.m.enter(c.acquire.Lineage):
 		return &late{shutdown: true}
-	case !c.state.CompareAndSwap(pending, running): // lost before it began
+	case c.ctx.Err() != nil, !c.state.CompareAndSwap(pending, running): // lost before it began
 		c.m.gate.exit()
 		return &late{}
 	}
@@ -190,18 +187,21 @@ func (c *call) answered(ans any) (bool, error) {
 	case *lockowner.Released:
 		return true, c.finish(nil)
 	case *lockowner.Lost:
-		return c.lost(ans.Err)
+		return c.lost(ans.Hold, ans.Err)
 	default: // the tree has stopped
-		return c.lost(&lease.LockLostError{Key: key, Err: lease.ErrShutdown})
+		return c.lost(nil, &lease.LockLostError{Key: key, Err: lease.ErrShutdown})
 	}
 }
 
 // lost is what the caller gets when the hold ended before its release.
-func (c *call) lost(e *lease.LockLostError) (bool, error) {
+func (c *call) lost(h *lockowner.Hold, e *lease.LockLostError) (bool, error) {
 	switch {
 	case c.state.CompareAndSwap(pending, abandoned):
 		if e.Err == lease.ErrShutdown {
 			return false, c.m.park(c.ctx, c.acquire.Key)
+		}
+		if h != nil && !lease.IsLoss(e.Err) {
+			c.m.node.Discard(h) // no callback will
 		}
 		return false, &lease.AcquireError{Key: c.acquire.Key, Attempts: 1, Err: e.Err}
 	case c.state.CompareAndSwap(running, abandoned):

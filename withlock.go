@@ -84,12 +84,11 @@ func (m *Manager) newCall(ctx context.Context, line *lockowner.Lineage, key stri
 	if err != nil {
 		return nil, err
 	}
-	nested, err := m.admit(ctx, key, line)
-	if err != nil {
+	if err := m.admit(ctx, key, line); err != nil {
 		return nil, err
 	}
 	c := new(call)
-	c.m, c.ctx, c.callback, c.nested, c.inPlace = m, ctx, callback, nested, set.await
+	c.m, c.ctx, c.callback, c.inPlace = m, ctx, callback, set.await
 	a := &c.acquire
 	a.Key, a.Ask, a.Lineage, a.Reply, a.Grantee = key, set.Ask, line, make(chan any, 2), c
 	return c, nil

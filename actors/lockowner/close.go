@@ -45,6 +45,10 @@ func (o *owner) shut(now time.Time) {
 	if o.hold != nil {
 		o.lose(lease.ErrShutdown)
 	}
+	// Who has taken the lock already, of which word will not reach us any more.
+	o.queue.each(func(w *waiter) {
+		w.hold.end(&lease.LockLostError{Key: w.Key, Err: lease.ErrShutdown})
+	})
 }
 
 // Fail implements tree.Failer: after a panic the callers get it as an error, the

@@ -91,12 +91,16 @@ func (o *owner) Receive(c actor.Context) {
 		o.enqueue(m, now)
 	case *Cancel:
 		o.seen++
-		o.leave(&m.Acquire.waiter, now)
+		if m.Acquire != nil {
+			o.leave(&m.Acquire.waiter, now)
+		}
 	case *Inspect:
 		o.seen++
 		o.inspect(m)
 	case *Release:
-		o.host = &m.Hold.host
+		if m.Hold != nil {
+			o.host = &m.Hold.host
+		}
 		o.settle(m.Hold, now)
 	case *renewer.Lost:
 		o.lost(m.Renewal, m.Err, now)
@@ -232,18 +236,22 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// answer sends a caller what it waits for.
-func (o *owner) answer(w *waiter, msg any) {
+// answer sends a caller what it waits for, and reports whether there was a way.
+func (o *owner) answer(w *waiter, msg any) bool {
 	switch {
 	case w.Reply != nil:
 		select {
 		case w.Reply <- msg:
 		default:
 			o.cfg.Log.Error("actorlock: no room for an answer in the reply channel", "key", w.Key, "answer", fmt.Sprintf("%T", msg))
+			return false
 		}
 	case w.sender != nil:
 		o.cfg.System.Root.Send(w.sender, msg)
+	default:
+		return false
 	}
+	return true
 }
 
 func (o *owner) inspect(m *Inspect) {

@@ -147,7 +147,9 @@ func (o *owner) grant(now time.Time) {
 		return
 	}
 	w.granted.Hold = &w.hold
-	o.answer(w, &w.granted)
+	if !o.answer(w, &w.granted) {
+		o.settle(&w.hold, now) // nobody knows of it who could release it
+	}
 }
 
 // grant makes w's hold of the lease.

@@ -58,7 +58,9 @@ func (r *registry) Receive(c actor.Context) {
 	case *lockowner.Acquire:
 		r.acquire(c, m)
 	case *lockowner.Cancel:
-		r.forward(c, m.Acquire.Key)
+		if m.Acquire != nil {
+			r.forward(c, m.Acquire.Key)
+		}
 	case *lockowner.Inspect:
 		if !r.forward(c, m.Key) {
 			reply(m.Reply, &lockowner.Inspected{})

@@ -1,0 +1,84 @@
+package actors_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/actorlock/actorlock"
+	"github.com/actorlock/actorlock/actors/lockowner"
+	"github.com/actorlock/actorlock/lease/memstore"
+)
+
+// contract 2.5: a grant that reaches nobody, since the message has no place for
+// the answer, goes on to the next caller.
+func TestGrantThatReachesNobody(t *testing.T) {
+	for name, reply := range map[string]chan any{"none": nil, "without room": make(chan any)} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				mem := memstore.New()
+				m := newManager(t, mem, retryForever)
+				h := hold(t, m, "k")
+				for range 100 {
+					m.System().Root.Send(m.Registry(), &lockowner.Acquire{
+						Key: "k", Reply: reply,
+						Ask: lockowner.Ask{TTL: time.Second, Attempts: forever, HandOver: true},
+					})
+				}
+				waiters(t, m, "k", 100)
+				next := start(m, "k", nothing)
+				waiters(t, m, "k", 101)
+				require.NoError(t, h.let())
+				require.NoError(t, next.wait())
+				pass(time.Second)
+				require.Zero(t, mem.Len())
+			})
+		})
+	}
+}
+
+// contract 8.4, 10.1: messages that say nothing cost no lock.
+func TestMessagesWithoutContent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mem := memstore.New()
+		m := newManager(t, mem)
+		reply := make(chan any, 2)
+		root := m.System().Root
+		root.Send(m.Registry(), &lockowner.Acquire{Key: "k", Ask: lockowner.Ask{TTL: time.Second}, Reply: reply})
+		granted := (<-reply).(*lockowner.Granted)
+		for _, msg := range []any{
+			&lockowner.Acquire{}, &lockowner.Acquire{Key: "bad"}, &lockowner.Cancel{}, &lockowner.Cancel{Acquire: &lockowner.Acquire{Key: "k"}},
+			&lockowner.Inspect{}, &lockowner.Inspect{Key: "k"}, &lockowner.Release{}, "nonsense",
+		} {
+			root.Send(m.Registry(), msg)
+			if _, once := msg.(*lockowner.Acquire); !once {
+				root.Send(granted.Hold.Owner(), msg)
+			}
+			pass(time.Second)
+			require.NoError(t, granted.Hold.Ended(time.Now()), "%T", msg)
+		}
+		root.Send(granted.Hold.Owner(), granted.Hold.Release())
+		require.IsType(t, &lockowner.Released{}, <-reply)
+		require.NoError(t, m.WithLock(t.Context(), "k", nothing))
+	})
+}
+
+// contract 10.4: the token is that of the lock that is seen, 0 when that is
+// another's.
+func TestInspectOfAStolenKeyShowsNoTokenOfOurs(t *testing.T) {
+	mem := memstore.New()
+	m := newManager(t, mem)
+	h := hold(t, m, "k")
+	info, err := m.Inspect(t.Context(), "k")
+	require.NoError(t, err)
+	require.NotZero(t, info.Token)
+	foreign(mem, "k", time.Minute)
+	info, err = m.Inspect(t.Context(), "k")
+	require.NoError(t, err)
+	require.Equal(t, actorlock.Info{Held: true, Holder: "other", TTL: info.TTL}, info)
+	require.ErrorIs(t, h.let(), actorlock.ErrLeaseTaken)
+	info, err = m.Inspect(t.Context(), "k")
+	require.NoError(t, err)
+	require.Zero(t, info.Token)
+}
