@@ -81,10 +81,10 @@ func TestReadmeRightsSuffice(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	lock, err := nodes[0].Acquire(t.Context(), key, actorlock.TTL(150*time.Millisecond))
+	lock, err := nodes[0].Acquire(t.Context(), key, actorlock.TTL(900*time.Millisecond))
 	require.NoError(t, err)
 	// Extended by then, or its key would be gone.
-	require.Never(t, func() bool { return lock.Context().Err() != nil }, 300*time.Millisecond, 50*time.Millisecond)
+	require.Never(t, func() bool { return lock.Context().Err() != nil }, 1200*time.Millisecond, 50*time.Millisecond)
 	seen, err := nodes[1].Inspect(t.Context(), key)
 	require.NoError(t, err)
 	require.True(t, seen.Held)
