@@ -109,7 +109,7 @@ func TestPanicWhileHeld(t *testing.T) {
 	hold := granted(t, holder)
 	ctx := hold.Bind(t.Context())
 	// An owner does nothing that can panic while it holds, but for its messages.
-	n.System().Root.Send(hold.Owner(), &lockowner.Cancel{})
+	n.System().Root.Send(hold.Owner(), (*lockowner.Inspect)(nil))
 	lost, ok := (<-holder).(*lockowner.Lost)
 	require.True(t, ok)
 	require.Error(t, lost.Err)
