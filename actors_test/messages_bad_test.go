@@ -47,6 +47,11 @@ func TestMessagesWithoutContent(t *testing.T) {
 		root := m.System().Root
 		root.Send(m.Registry(), &lockowner.Acquire{Key: "k", Ask: lockowner.Ask{TTL: time.Second}, Reply: reply})
 		granted := (<-reply).(*lockowner.Granted)
+		for _, msg := range []any{(*lockowner.Acquire)(nil), (*lockowner.Cancel)(nil), (*lockowner.Inspect)(nil), nil} {
+			root.Send(m.Registry(), msg)
+			pass(time.Second)
+			require.NoError(t, granted.Hold.Ended(time.Now()), "%T", msg)
+		}
 		for _, msg := range []any{
 			&lockowner.Acquire{}, &lockowner.Acquire{Key: "bad"}, &lockowner.Cancel{}, &lockowner.Cancel{Acquire: &lockowner.Acquire{Key: "k"}},
 			&lockowner.Inspect{}, &lockowner.Inspect{Key: "k"}, &lockowner.Release{}, "nonsense",

@@ -49,7 +49,7 @@ type Acquire struct {
 }
 
 // Direct implements tree.Direct.
-func (m *Acquire) Direct() bool { return m.host.Lent() }
+func (m *Acquire) Direct() bool { return m != nil && m.host.Lent() }
 
 // Lend offers the goroutine that sends m to those who handle it. It holds no
 // locks, and calls Serve when it has sent m.
@@ -111,7 +111,7 @@ type Release struct {
 }
 
 // Direct implements tree.Direct.
-func (m *Release) Direct() bool { return m.Hold != nil && m.Hold.host.Lent() }
+func (m *Release) Direct() bool { return m != nil && m.Hold != nil && m.Hold.host.Lent() }
 
 // Inspect: facade -> registry -> lock owner. The answer is a *Inspected on
 // Reply, which needs room for one.

@@ -56,13 +56,15 @@ func (r *registry) Receive(c actor.Context) {
 	case *tick:
 		r.sweep(c)
 	case *lockowner.Acquire:
-		r.acquire(c, m)
+		if m != nil {
+			r.acquire(c, m)
+		}
 	case *lockowner.Cancel:
-		if m.Acquire != nil {
+		if m != nil && m.Acquire != nil {
 			r.forward(c, m.Acquire.Key)
 		}
 	case *lockowner.Inspect:
-		if !r.forward(c, m.Key) {
+		if m != nil && !r.forward(c, m.Key) {
 			reply(m.Reply, &lockowner.Inspected{})
 		}
 	case *lockowner.Idle:

@@ -57,8 +57,9 @@ func (m *mailbox) UserMessageCount() int {
 // PostUserMessage implements actor.Mailbox.
 func (m *mailbox) PostUserMessage(msg any) {
 	d, ok := msg.(Direct)
+	here := ok && d.Direct() // first: a panic in there leaves nothing undone
 	if m.post(&m.user, msg) {
-		m.begin(ok && d.Direct())
+		m.begin(here)
 	}
 }
 
