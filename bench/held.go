@@ -72,14 +72,15 @@ func (b *bench) held(ctx context.Context, l lockers.Locker, n int) (report.Sampl
 	defer g.release()
 	took := time.Since(begin)
 
-	// Where some were lost already, the memory is that of the others.
-	there := max(int(g.held.Load()), 1)
-	grown := measure.MemoryNow().Since(memory, there)
-	serverAfter, err := b.server.Memory(ctx)
+	kept, err := b.keep(ctx)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := b.keep(ctx)
+	// What the acquiring took has gone by now. Where some were lost, the memory
+	// is that of the others.
+	there := max(int(g.held.Load()), 1)
+	grown := measure.MemoryNow().Since(memory, there)
+	serverAfter, err := b.server.Memory(ctx)
 	if err != nil {
 		return nil, err
 	}
