@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -120,7 +119,7 @@ func (m *Manager) Inspect(ctx context.Context, key string) (Info, error) {
 	}
 	ask := &lockowner.Inspect{Key: key, Reply: make(chan *lockowner.Inspected, 1)}
 	m.node.Send(ask)
-	state, err := m.look(ctx, m.cfg.Prefix+key)
+	state, err := m.node.Look(ctx, m.cfg.Prefix+key)
 	if err != nil {
 		return fail(err)
 	}
@@ -138,17 +137,6 @@ func (m *Manager) Inspect(ctx context.Context, key string) (Info, error) {
 	}
 }
 
-// look asks the store. It is code of others, and its panic is an error.
-func (m *Manager) look(ctx context.Context, key string) (s lease.State, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			m.cfg.Logger.Error("actorlock: panic in a store", "panic", r, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic in the store: %v", r)
-		}
-	}()
-	return m.cfg.Store.Inspect(ctx, key)
-}
-
 // check refuses what no call can work with.
 func (m *Manager) check(ctx context.Context, key string) error {
 	switch {
@@ -164,13 +152,12 @@ func (m *Manager) check(ctx context.Context, key string) error {
 
 // settings are a call's options over the manager's.
 func (m *Manager) settings(opts []Option) (*settings, error) {
-	s := new(settings)
-	*s = m.defaults
+	s := m.defaults
 	s.apply(opts)
 	if s.err == nil && s.Ask.TTL < shortTTL {
 		m.shortTTL.Do(func() {
 			m.cfg.Logger.Warn("actorlock: TTLs under 100 ms leave little time for renewals", "ttl", s.Ask.TTL)
 		})
 	}
-	return s, s.err
+	return &s, s.err
 }

@@ -55,14 +55,22 @@ func (c *call) Run() {
 	case h == nil:
 	case c.inPlace:
 		c.acquire.Reply <- h
-	case c.m.gate.crowded():
-		// Not on the stack that the command has grown: it may be for long.
-		c.hold = h
-		go c.body()
 	default:
 		c.hold = h
-		c.body()
+		if !c.apart() {
+			c.body()
+		}
 	}
+}
+
+// apart starts body in a new goroutine when many callbacks are running: those
+// may last, and shall not do so on stacks that commands have grown.
+func (c *call) apart() bool {
+	if !c.m.gate.crowded() {
+		return false
+	}
+	go c.body()
+	return true
 }
 
 // Granted implements lockowner.Grantee.
@@ -72,11 +80,9 @@ func (c *call) Granted(h *lockowner.Hold) {
 		return
 	}
 	c.hold = h
-	if c.m.gate.crowded() {
-		go c.body()
-		return
+	if !c.apart() {
+		c.m.pool.Go((*granted)(c))
 	}
-	c.m.pool.Go((*granted)(c))
 }
 
 // granted is a call that waits for nothing but a goroutine.

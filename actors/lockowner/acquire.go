@@ -29,6 +29,9 @@ type sighting struct {
 	err    error
 }
 
+// ours is the sighting of a key that this node has, which its waiters hear of.
+func (o *owner) ours() sighting { return sighting{any: true, holder: o.cfg.Node} }
+
 func (s sighting) verdict() error {
 	switch {
 	case s.err != nil:

@@ -36,11 +36,8 @@ func (o *owner) released(m *released, now time.Time) {
 	}
 	o.reply()
 	// What the next caller waits for may be free now, whatever was seen before.
-	a := acquisition{hinted: true, notBefore: o.notBefore, owed: o.owed, gap: o.gap}
-	if o.last.any || !o.notBefore.IsZero() {
-		// Who gives up before the next attempt has last seen it held, by us.
-		a.last = sighting{any: true, holder: o.cfg.Node}
-	}
+	// Who gives up before the next attempt has last seen it held, by us.
+	a := acquisition{hinted: true, notBefore: o.notBefore, owed: o.owed, gap: o.gap, last: o.ours()}
 	if m.err != nil && !lease.IsLoss(m.err) && o.closing {
 		a.value, a.unsure = o.value, true // to be tried again by the supervisor
 	}

@@ -82,8 +82,7 @@ func (t *tokens) unused() (used, reserved uint64) {
 
 // begin takes possession of the lease that an attempt has got.
 func (o *owner) begin(m *tried, now time.Time) {
-	o.tenure, o.unsure = m.tenure, false
-	o.last = sighting{any: true, holder: o.cfg.Node} // what waiters of ours get to hear
+	o.tenure, o.unsure, o.last = m.tenure, false, o.ours()
 	o.tenure.turn = now
 	o.renew()
 	if m.hold == nil {

@@ -87,6 +87,12 @@ func (n *Node) Discard(h *lockowner.Hold) {
 	n.owners.Work.Go(h.Discard, func(error) {})
 }
 
+// Look asks the store for the state of key, which has its prefix.
+func (n *Node) Look(ctx context.Context, key string) (s lease.State, err error) {
+	defer tree.Caught(n.owners.Log, func(e error) { err = e })
+	return n.owners.Store.Inspect(ctx, key)
+}
+
 // Drain has waiting and new calls refused, except those on behalf of live leases.
 func (n *Node) Drain() { n.System().Root.Send(n.supervisor, &drain{}) }
 

@@ -54,13 +54,17 @@ func (w *Work) Start(t Task, j *Job, h *Host) {
 // Run implements warm.Runner.
 func (j *Job) Run() {
 	defer j.work.done()
-	defer func() {
-		if r := recover(); r != nil {
-			j.work.log.Error("actorlock: panic in a store", "panic", r, "stack", string(debug.Stack()))
-			j.task.Failed(fmt.Errorf("panic in the store: %v", r))
-		}
-	}()
+	defer Caught(j.work.log, j.task.Failed)
 	j.task.Do()
+}
+
+// Caught is deferred around the calls of a store: that is code of others, and
+// its panic is one command's error, which failed is told.
+func Caught(log *slog.Logger, failed func(error)) {
+	if r := recover(); r != nil {
+		log.Error("actorlock: panic in a store", "panic", r, "stack", string(debug.Stack()))
+		failed(fmt.Errorf("panic in the store: %v", r))
+	}
 }
 
 // Go runs do in a goroutine, like a Task.
