@@ -74,8 +74,7 @@ func tick(b *testing.B, c *redis.Client, n int, ttl time.Duration) (release func
 func BenchmarkHeldKeys2000(b *testing.B) {
 	const n, ttl = 2000, 3 * time.Second
 	srv := redistest.Start(b)
-	client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-	b.Cleanup(func() { _ = client.Close() })
+	client := benchClient(b, srv)
 	m := benchManager(b, redisstore.New(client))
 	// spent is the CPU time of two periods.
 	spent := func() time.Duration {
@@ -108,8 +107,7 @@ func BenchmarkHeldKeyMemory(b *testing.B) {
 				}
 				var bytes, goroutines float64
 				for b.Loop() {
-					client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-					m := benchManager(b, redisstore.New(client))
+					m := benchManager(b, redisstore.New(benchClient(b, srv)))
 					hold(b, m, 1)() // connections
 					before, was := live(), runtime.NumGoroutine()
 					release := hold(b, m, n, opts...)
@@ -117,7 +115,6 @@ func BenchmarkHeldKeyMemory(b *testing.B) {
 					goroutines += float64(runtime.NumGoroutine()-was) / float64(n)
 					release()
 					_ = m.Shutdown(context.Background())
-					_ = client.Close()
 				}
 				b.ReportMetric(bytes/float64(b.N), "B/key")
 				b.ReportMetric(goroutines/float64(b.N), "goroutines/key")
@@ -140,30 +137,17 @@ func live() int64 {
 // BenchmarkShutdown10000 is a Shutdown that releases 10,000 held keys.
 func BenchmarkShutdown10000(b *testing.B) {
 	srv := redistest.Start(b)
-	client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-	b.Cleanup(func() { _ = client.Close() })
+	client := benchClient(b, srv)
 	for b.Loop() {
 		b.StopTimer()
 		m := benchManager(b, redisstore.New(client))
-		ctx, cancel := context.WithCancel(context.Background())
-		var entered sync.WaitGroup
-		for i := range 10_000 {
-			entered.Add(1)
-			go func() {
-				_ = m.WithLock(ctx, fmt.Sprint("key:", i), func(ctx context.Context) error {
-					entered.Done()
-					<-ctx.Done()
-					return nil
-				})
-			}()
-		}
-		entered.Wait()
+		release := hold(b, m, 10_000)
 		b.StartTimer()
 		if err := m.Shutdown(context.Background()); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
-		cancel()
+		release()
 		b.StartTimer()
 	}
 }
@@ -173,8 +157,7 @@ func BenchmarkHandOver(b *testing.B) {
 	for _, callers := range []int{1, 200} {
 		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
 			srv := redistest.Start(b)
-			client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-			b.Cleanup(func() { _ = client.Close() })
+			client := benchClient(b, srv)
 			m := benchManager(b, redisstore.New(client))
 			hold(b, m, 1)() // connections, scripts
 			srv.ResetCalls(b)
@@ -205,9 +188,7 @@ func BenchmarkWakeUp(b *testing.B) {
 	srv := redistest.Start(b)
 	var nodes [2]*actorlock.Manager
 	for i := range nodes {
-		client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-		b.Cleanup(func() { _ = client.Close() })
-		nodes[i] = benchManager(b, redisstore.New(client))
+		nodes[i] = benchManager(b, redisstore.New(benchClient(b, srv)))
 	}
 	ctx := context.Background()
 	var took []time.Duration
@@ -223,11 +204,13 @@ func BenchmarkWakeUp(b *testing.B) {
 				return nil
 			}, actorlock.RetryAttempts(actorlock.RetryForever), actorlock.RetryDelay(time.Hour))
 		}()
-		for { // until it waits, and listens
+		for { // until it waits
 			if s, err := nodes[1].Inspect(ctx, "key"); err == nil && s.Waiters == 1 {
 				break
 			}
 		}
+		// The subscription, and the attempt that it starts, have passed by then;
+		// of that attempt's end nothing tells.
 		time.Sleep(3 * time.Millisecond)
 		released := time.Now()
 		if err := held.Release(ctx); err != nil {

@@ -31,6 +31,14 @@ func plainPair(ctx context.Context, c *redis.Client, key string) error {
 	return plainRelease.Run(ctx, c, []string{key}, value).Err()
 }
 
+// benchClient is a client with the default pool.
+func benchClient(b *testing.B, srv *redistest.Server) *redis.Client {
+	b.Helper()
+	client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
+	b.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 func benchManager(b *testing.B, s lease.Store) *actorlock.Manager {
 	b.Helper()
 	m, err := actorlock.New(actorlock.Config{Store: s, Logger: slog.New(slog.DiscardHandler)})
@@ -52,8 +60,7 @@ func nothing(context.Context) error { return nil }
 
 func BenchmarkSerial(b *testing.B) {
 	srv := redistest.Start(b)
-	client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-	b.Cleanup(func() { _ = client.Close() })
+	client := benchClient(b, srv)
 	m := benchManager(b, redisstore.New(client))
 	ctx := context.Background()
 	// Interleaved, so that both see the same machine.
@@ -80,8 +87,7 @@ func BenchmarkDistinctKeys(b *testing.B) {
 	srv := redistest.Start(b)
 	ctx := context.Background()
 	for _, callers := range []int{16, 256, 1024} {
-		client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-		b.Cleanup(func() { _ = client.Close() })
+		client := benchClient(b, srv)
 		m := benchManager(b, redisstore.New(client))
 		run := func(b *testing.B, pair func(key string) error) {
 			var left atomic.Int64
@@ -118,8 +124,7 @@ func BenchmarkDistinctKeys(b *testing.B) {
 
 func BenchmarkHotKey(b *testing.B) {
 	srv := redistest.Start(b)
-	client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-	b.Cleanup(func() { _ = client.Close() })
+	client := benchClient(b, srv)
 	m := benchManager(b, redisstore.New(client))
 	b.ReportAllocs()
 	b.SetParallelism(32)

@@ -19,18 +19,16 @@ func TestWaitEndsWhileStandingBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mem := memstore.New()
 		first, second := newManager(t, mem), newManager(t, mem)
-		hold := func(d time.Duration) func(context.Context) error {
-			return func(context.Context) error { time.Sleep(d); return nil }
-		}
-		errs := make(chan error, 3)
-		go func() { errs <- first.WithLock(t.Context(), "k", hold(60*time.Millisecond)) }()
-		synctest.Wait()
-		go func() { errs <- second.WithLock(t.Context(), "k", hold(time.Second)) }()
-		synctest.Wait()
-		err := first.WithLock(t.Context(), "k", hold(0), actorlock.Wait(62*time.Millisecond))
-		require.ErrorIs(t, err, actorlock.ErrHeld)
-		require.NoError(t, <-errs)
-		require.NoError(t, <-errs)
+		h := hold(t, first, "k")
+		free := make(chan struct{})
+		other := start(second, "k", func(context.Context) error { <-free; return nil })
+		waiters(t, second, "k", 1)
+		third := start(first, "k", never(t), actorlock.Wait(62*time.Millisecond))
+		pass(60 * time.Millisecond)
+		require.NoError(t, h.let())
+		require.ErrorIs(t, third.wait(), actorlock.ErrHeld)
+		close(free)
+		require.NoError(t, other.wait())
 	})
 }
 

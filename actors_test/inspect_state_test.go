@@ -83,3 +83,31 @@ func TestInspectInRedis(t *testing.T) {
 	require.InDelta(t, time.Minute, info.TTL, float64(10*time.Second))
 	require.Zero(t, info.Token)
 }
+
+// contract 9.2: a store that panics is an error of that command.
+func TestInspectOfAStoreThatPanics(t *testing.T) {
+	f := leasetest.NewFaulty(memstore.New())
+	f.On(leasetest.OpInspect, leasetest.Always(leasetest.Fault{Panic: "ouch"}))
+	m := newManager(t, f)
+	_, err := m.Inspect(t.Context(), "k")
+	require.ErrorContains(t, err, "ouch")
+}
+
+// contract 10.4: the token is that of the lock that is seen, 0 when that is
+// another's.
+func TestInspectOfAStolenKeyShowsNoTokenOfOurs(t *testing.T) {
+	mem := memstore.New()
+	m := newManager(t, mem)
+	h := hold(t, m, "k")
+	info, err := m.Inspect(t.Context(), "k")
+	require.NoError(t, err)
+	require.NotZero(t, info.Token)
+	foreign(mem, "k", time.Minute)
+	info, err = m.Inspect(t.Context(), "k")
+	require.NoError(t, err)
+	require.Equal(t, actorlock.Info{Held: true, Holder: "other", TTL: info.TTL}, info)
+	require.ErrorIs(t, h.let(), actorlock.ErrLeaseTaken)
+	info, err = m.Inspect(t.Context(), "k")
+	require.NoError(t, err)
+	require.Zero(t, info.Token)
+}

@@ -102,12 +102,3 @@ func TestBoundsAreChecked(t *testing.T) {
 		require.ErrorContains(t, err, field)
 	}
 }
-
-// contract 9.2: a store that panics is an error of that command.
-func TestInspectOfAStoreThatPanics(t *testing.T) {
-	f := leasetest.NewFaulty(memstore.New())
-	f.On(leasetest.OpInspect, leasetest.Always(leasetest.Fault{Panic: "ouch"}))
-	m := newManager(t, f)
-	_, err := m.Inspect(t.Context(), "k")
-	require.ErrorContains(t, err, "ouch")
-}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/actorlock/actorlock"
 	"github.com/actorlock/actorlock/actors/lockowner"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
@@ -67,23 +66,4 @@ func TestMessagesWithoutContent(t *testing.T) {
 		require.IsType(t, &lockowner.Released{}, <-reply)
 		require.NoError(t, m.WithLock(t.Context(), "k", nothing))
 	})
-}
-
-// contract 10.4: the token is that of the lock that is seen, 0 when that is
-// another's.
-func TestInspectOfAStolenKeyShowsNoTokenOfOurs(t *testing.T) {
-	mem := memstore.New()
-	m := newManager(t, mem)
-	h := hold(t, m, "k")
-	info, err := m.Inspect(t.Context(), "k")
-	require.NoError(t, err)
-	require.NotZero(t, info.Token)
-	foreign(mem, "k", time.Minute)
-	info, err = m.Inspect(t.Context(), "k")
-	require.NoError(t, err)
-	require.Equal(t, actorlock.Info{Held: true, Holder: "other", TTL: info.TTL}, info)
-	require.ErrorIs(t, h.let(), actorlock.ErrLeaseTaken)
-	info, err = m.Inspect(t.Context(), "k")
-	require.NoError(t, err)
-	require.Zero(t, info.Token)
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
 	"github.com/actorlock/actorlock"
@@ -26,19 +25,13 @@ func (s *ender) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 	return at, err
 }
 
-// slowToReturn is an actor system in which whoever sends a release goes on only
-// when that has been dealt with.
-func slowToReturn() *actor.ActorSystem {
-	system := actor.NewActorSystem()
-	system.Root = actor.NewRootContext(system, nil, func(next actor.SenderFunc) actor.SenderFunc {
-		return func(c actor.SenderContext, to *actor.PID, env *actor.MessageEnvelope) {
-			next(c, to, env)
-			if _, ok := env.Message.(*lockowner.Release); ok {
-				<-time.After(time.Second)
-			}
-		}
-	})
-	return system
+// slowToReturn has whoever sends a release go on only when that has been dealt
+// with.
+func slowToReturn(msg any, send func()) {
+	send()
+	if _, ok := msg.(*lockowner.Release); ok {
+		<-time.After(time.Second)
+	}
 }
 
 // contract 2.7: a call whose ctx ends with the grant gets ctx's error, also when
@@ -50,7 +43,7 @@ func TestContextEndsWithTheGrant(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				mem := memstore.New()
 				ctx, cancel := context.WithCancel(t.Context())
-				m := startManager(t, actorlock.Config{Store: &ender{Store: mem, end: cancel}, System: slowToReturn()})
+				m := startManager(t, actorlock.Config{Store: &ender{Store: mem, end: cancel}, System: sending(slowToReturn)})
 				err := m.WithLock(ctx, "k", never(t), opts...)
 				refused(t, err)
 				require.ErrorIs(t, err, context.Canceled)
