@@ -2,8 +2,11 @@ package actors_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -176,4 +179,32 @@ func TestHandOverNeedsAFreshConfirmation(t *testing.T) {
 			f.On(leasetest.OpExtend, nil)
 		})
 	}
+}
+
+// contract 4.4: who calls again at the moment of a release finds the lease still
+// on its node, when that has been handed over before: then it is wanted often.
+func TestHandOverToWhoComesAgain(t *testing.T) {
+	// Who calls does not get to run before the release is on its way.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
+		m := newManager(t, f)
+		h := holding(t, t.Context(), m, "k")
+		var all sync.WaitGroup
+		var call func(left int)
+		call = func(left int) {
+			require.NoError(t, m.WithLock(t.Context(), "k", func(context.Context) error {
+				if left > 0 {
+					all.Go(func() { call(left - 1) })
+				}
+				return nil
+			}, actorlock.RetryAttempts(actorlock.RetryForever)))
+		}
+		all.Go(func() { call(100) })
+		synctest.Wait()
+		h.release()
+		all.Wait()
+		require.Equal(t, 1, f.Calls(leasetest.OpAcquire))
+		require.Equal(t, 1, f.Calls(leasetest.OpRelease), "in the end")
+		require.Zero(t, mem.Len())
+	})
 }

@@ -54,6 +54,7 @@ func (o *owner) shut(now time.Time) {
 // Fail implements tree.Failer: after a panic the callers get it as an error, the
 // lease is released, and the key starts anew.
 func (o *owner) Fail(c actor.Context, reason any) {
+	o.awake()
 	now := time.Now()
 	err := fmt.Errorf("lock owner failed: %v", reason)
 	if m, ok := c.Message().(*Acquire); ok && !m.waiter.answered && m.waiter.place == nil {

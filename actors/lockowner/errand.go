@@ -2,6 +2,8 @@ package lockowner
 
 import (
 	"context"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/actorlock/actorlock/actors/internal/tree"
@@ -77,7 +79,7 @@ func (t *tried) take() {
 	if w.Grantee == nil || !t.inTime(time.Now()) || !w.claim.CompareAndSwap(unclaimed, taken) {
 		return
 	}
-	w.grant(t.cfg, t.tenure, t.owner)
+	w.grant(t.tenure)
 	t.hold = &w.hold
 }
 
@@ -131,6 +133,7 @@ type checked struct {
 	sent       time.Time
 	first      uint64 // of the tokens that were reserved
 	contended  bool
+	came       atomic.Bool // there is a caller
 	err        error
 }
 
@@ -139,6 +142,10 @@ func (m *checked) Do() {
 	ctx, s := m.context(), m.cfg.Store
 	m.sent = time.Now()
 	switch {
+	case m.need.caller:
+		for n := 0; n < yields && !m.came.Load(); n++ {
+			runtime.Gosched()
+		}
 	case m.need.check:
 		m.contended, m.err = s.Contended(ctx, m.key, m.cfg.Origin)
 		m.contended = m.contended || m.err != nil

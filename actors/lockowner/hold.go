@@ -15,28 +15,24 @@ import (
 // Hold is one holder's time with a lease, from the grant until it is released
 // or lost. It is safe for concurrent use.
 type Hold struct {
-	cfg    *Config
-	key    string // the caller's
+	call   *Acquire
+	tenure *tenure // which others have in turn
 	token  uint64
-	tenure *tenure // of which value and term are read
-	owner  *actor.PID
 
 	release Release               // the message that ends it
-	host    tree.Host             // of whoever sends that
 	ended   atomic.Pointer[error] // why the hold ended; nil while it lasts
-	mu      sync.Mutex            // orders Bind and end
-	ctx     context.Context       // bound, without the values
-	cancel  context.CancelCauseFunc
+	mu      sync.Mutex            // orders what happens to ctx, and the end
+	ctx     *holdContext          // nil before Bind
 }
 
 // Lease is a snapshot of the lease that is held.
 func (h *Hold) Lease() lease.Lease {
-	l := lease.Lease{Key: h.key, Node: h.cfg.Node, Token: h.token}
+	l := lease.Lease{Key: h.call.Key, Node: h.tenure.cfg.Node, Token: h.token}
 	return l.WithDeadline(h.tenure.term.Deadline())
 }
 
 // Owner is the actor that Release goes to.
-func (h *Hold) Owner() *actor.PID { return h.owner }
+func (h *Hold) Owner() *actor.PID { return h.tenure.owner }
 
 // Release is the message that releases the hold, to be sent to its Owner once.
 func (h *Hold) Release() *Release {
@@ -44,19 +40,27 @@ func (h *Hold) Release() *Release {
 	return &h.release
 }
 
+// host is the goroutine of whoever sends Release: that of Acquire has been sent.
+func (h *Hold) host() *tree.Host {
+	if h == nil || h.call == nil {
+		return nil
+	}
+	return &h.call.host
+}
+
 // Lend offers the goroutine that sends Release to those who handle it. It holds
 // no locks, and calls Serve when it has sent that.
-func (h *Hold) Lend() { h.host.Lend() }
+func (h *Hold) Lend() { h.host().Lend() }
 
 // Serve runs the command that the release has led to, if there is one.
 func (h *Hold) Serve() {
-	if j := h.host.Take(); j != nil {
+	if j := h.host().Take(); j != nil {
 		j.Run()
 	}
 }
 
 // Value is the lease in the store: the key with its prefix, and its value.
-func (h *Hold) Value() (key, value string) { return h.cfg.Prefix + h.key, h.tenure.value }
+func (h *Hold) Value() (key, value string) { return h.tenure.cfg.Prefix + h.call.Key, h.tenure.value }
 
 // Ended is nil while the hold lasts by the clock's reading now, and otherwise
 // says why it ended: ErrReleased, or a *LockLostError.
@@ -79,7 +83,7 @@ func (h *Hold) released() bool {
 }
 
 func (h *Hold) lost(err error) *lease.LockLostError {
-	return &lease.LockLostError{Key: h.key, Err: err}
+	return &lease.LockLostError{Key: h.call.Key, Err: err}
 }
 
 // end ends the hold, once, and its context with it.
@@ -89,8 +93,8 @@ func (h *Hold) end(cause error) {
 	if h.ended.Load() != nil {
 		return
 	}
-	if h.cancel != nil {
-		h.cancel(cause)
+	if h.ctx != nil {
+		h.ctx.end(cause)
 	}
 	h.ended.Store(&cause) // last: who sees it sees a cancelled context
 }
@@ -99,21 +103,25 @@ func (h *Hold) end(cause error) {
 // the hold ends, with the lease and the lineage as values. It is called once,
 // and the hold's end frees what it takes.
 func (h *Hold) Bind(parent context.Context) context.Context {
-	inner, cancel := context.WithCancelCause(parent)
+	c := &holdContext{parent: parent, line: Lineage{hold: h, outer: LineageOf(parent)}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ctx, h.cancel = inner, cancel
+	h.ctx = c
 	if cause := h.ended.Load(); cause != nil {
-		cancel(*cause)
+		c.end(*cause)
 	}
-	return &holdContext{Context: inner, line: Lineage{hold: h, outer: LineageOf(parent)}}
+	return c
 }
 
-// Context ends with the hold. It is nil before Bind.
+// Context ends with the hold, and is that of Bind without the lineage. It is nil
+// before Bind.
 func (h *Hold) Context() context.Context {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.ctx
+	if h.ctx == nil {
+		return nil
+	}
+	return h.ctx.look()
 }
 
 // Discard deletes what may be left of a lost lease, once its callback has
@@ -121,6 +129,6 @@ func (h *Hold) Context() context.Context {
 func (h *Hold) Discard() {
 	if p := h.ended.Load(); p != nil && !errors.Is(*p, lease.ErrShutdown) {
 		key, value := h.Value()
-		discard(h.cfg, key, value)
+		discard(h.tenure.cfg, key, value)
 	}
 }

@@ -12,31 +12,7 @@ type Lineage struct {
 	outer *Lineage
 }
 
-// holdContext carries a lineage. Its Err looks at the deadline, so that the
-// first look after the process was stopped sees the loss.
-type holdContext struct {
-	context.Context
-	line Lineage
-}
-
 type lineageKey struct{}
-
-// Value implements context.Context.
-func (c *holdContext) Value(key any) any {
-	if key == (lineageKey{}) {
-		return &c.line
-	}
-	return c.Context.Value(key)
-}
-
-// Err implements context.Context.
-func (c *holdContext) Err() error {
-	if err := c.Context.Err(); err != nil {
-		return err
-	}
-	c.line.hold.Ended(time.Now())
-	return c.Context.Err()
-}
 
 // LineageOf is the lineage that ctx descends from.
 func LineageOf(ctx context.Context) *Lineage {
@@ -57,7 +33,7 @@ func (l *Lineage) Hold() *Hold {
 func (l *Lineage) Find(origin, key string) *Hold {
 	for ; l != nil; l = l.outer {
 		h := l.hold
-		if h.key == key && h.cfg.Origin == origin && !h.released() {
+		if h.call.Key == key && h.tenure.cfg.Origin == origin && !h.released() {
 			return h
 		}
 	}
@@ -67,14 +43,9 @@ func (l *Lineage) Find(origin, key string) *Hold {
 // Live says whether the lineage has a hold of origin's manager that lasts.
 func (l *Lineage) Live(origin string, now time.Time) bool {
 	for ; l != nil; l = l.outer {
-		if l.hold.cfg.Origin == origin && l.hold.Ended(now) == nil {
+		if l.hold.tenure.cfg.Origin == origin && l.hold.Ended(now) == nil {
 			return true
 		}
 	}
 	return false
-}
-
-// Reenter makes the context of a nested call: ctx with h as the innermost hold.
-func Reenter(ctx context.Context, h *Hold) context.Context {
-	return &holdContext{Context: ctx, line: Lineage{hold: h, outer: LineageOf(ctx)}}
 }

@@ -111,7 +111,7 @@ type Release struct {
 }
 
 // Direct implements tree.Direct.
-func (m *Release) Direct() bool { return m != nil && m.Hold != nil && m.Hold.host.Lent() }
+func (m *Release) Direct() bool { return m != nil && m.Hold.host().Lent() }
 
 // Inspect: facade -> registry -> lock owner. The answer is a *Inspected on
 // Reply, which needs room for one.

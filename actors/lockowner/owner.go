@@ -53,35 +53,38 @@ type owner struct {
 	storeKey string
 	state    state
 	closing  bool
-	probed   bool      // the registry wants to know when there is nothing to do
-	seen     int       // routed messages received
-	flight   int       // number of the command in flight; results of others are stale
-	overdue  time.Time // when a command in flight is not waited for any longer
+	probed   bool // the registry wants to know when there is nothing to do
+	seen     int  // routed messages received
+	flight   int  // number of the command in flight; results of others are stale
+	*activity
+	tenure *tenure // the lease while it is ours
+	hold   *Hold
+	holder *waiter
+	until  time.Time // when the hold has lasted for too long, zero for never
+}
 
-	queue queue
-	spent []*waiter // in the queue, with no attempt left
-	timer tree.Timer
+// activity is what an owner needs while it has something to do or to wait for.
+// A hold that lasts does without: there may be thousands.
+type activity struct {
+	queue   queue
+	spent   []*waiter // in the queue, with no attempt left
+	timer   tree.Timer
+	overdue time.Time // when a command in flight is not waited for any longer
 	acquisition
 	watch
-
-	tenure  *tenure   // the lease while it is ours
-	trackAt time.Time // when the renewer gets to know of it, zero when it does
-	hold    *Hold
-	holder  *waiter
-	until   time.Time // when the hold has lasted for too long, zero for never
+	trackAt time.Time // when the renewer gets to know of the lease, zero when it does
+	turn    time.Time // when this turn of hand-overs began; long ago when not known
 	leaving *waiter   // has settled, and waits for what the store says
-	need    need      // of the hand-over that is being arranged
+	arrange *checked  // for the hand-over that is under way
+	lost    error     // the renewer's word, while that is so
 }
 
 // Receive implements actor.Actor.
 func (o *owner) Receive(c actor.Context) {
-	o.c = c
+	o.c, o.self = c, c.Self()
+	o.awake()
 	now := time.Now()
 	switch m := c.Message().(type) {
-	case *actor.Started:
-		o.self = c.Self()
-		o.timer.On(o.cfg.Clock, o.self, &tick{})
-		return
 	case *actor.Stopping:
 		o.shut(now)
 		return
@@ -98,12 +101,10 @@ func (o *owner) Receive(c actor.Context) {
 		o.seen++
 		o.inspect(m)
 	case *Release:
-		if m.Hold != nil {
-			o.host = &m.Hold.host
-		}
+		o.host = m.Hold.host()
 		o.settle(m.Hold, now)
 	case *renewer.Lost:
-		o.lost(m.Renewal, m.Err, now)
+		o.heard(m.Renewal, m.Err)
 	case *tried:
 		o.tried(m, now)
 	case *checked:
@@ -126,6 +127,30 @@ func (o *owner) Receive(c actor.Context) {
 	}
 	o.step(now)
 	o.host = nil
+	switch c.Message().(type) {
+	case *tick, *Probe: // not after messages that others may soon follow
+		o.doze()
+	}
+}
+
+// awake makes the activity that a long hold has done without.
+func (o *owner) awake() {
+	if o.activity != nil {
+		return
+	}
+	o.activity = new(activity)
+	o.timer.On(o.cfg.Clock, o.self, &tick{})
+	if o.tenure != nil {
+		o.value, o.last = o.tenure.value, o.ours()
+	}
+}
+
+// doze lets the activity go when a hold lasts that nobody waits for.
+func (o *owner) doze() {
+	if o.state == held && o.queue.empty() && !o.watching() && o.nextEvent().IsZero() {
+		o.timer.Stop()
+		o.activity = nil
+	}
 }
 
 // step does what has become due: it spends budgets, starts an attempt, rests.
@@ -186,10 +211,7 @@ func (o *owner) rest() {
 
 // nextEvent is when step has something to do without a message.
 func (o *owner) nextEvent() time.Time {
-	var at time.Time
-	if w := o.queue.first(); w != nil {
-		at = w.Due()
-	}
+	at := o.queue.due()
 	if o.state == waiting {
 		at = sooner(at, o.nextAttempt())
 	}
@@ -223,7 +245,7 @@ func (o *owner) giveUp(now time.Time) {
 			o.state = waiting
 		}
 	case passing:
-		o.checked(&checked{errand: errand{flight: o.flight}, need: o.need, err: lease.ErrNoReply, contended: true}, now)
+		o.checked(&checked{errand: errand{flight: o.flight}, need: o.arrange.need, err: lease.ErrNoReply, contended: true}, now)
 	case releasing:
 		o.released(&released{errand: errand{flight: o.flight}, err: lease.ErrNoReply}, now)
 	}

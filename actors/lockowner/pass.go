@@ -12,10 +12,14 @@ const (
 	turnLength = 50 * time.Millisecond
 	// standBack is how long a node then leaves the key to the others.
 	standBack = 5 * time.Millisecond
+	// yields is how often others get to run, at most, before a lease that was
+	// handed over goes back to the store: those who were served may come again.
+	yields = 50
 )
 
 // need is what a hand-over needs from the store first. The zero value: nothing.
 type need struct {
+	caller bool          // somebody to hand over to: those served may come again
 	check  bool          // whether other nodes wait
 	tokens int           // to reserve
 	ttl    time.Duration // to set
@@ -33,19 +37,22 @@ func (o *owner) settle(h *Hold, now time.Time) {
 
 // onward gives a lease that nobody holds to the next caller, or releases it.
 func (o *owner) onward(now time.Time) {
-	w := o.queue.head()
-	if w == nil {
+	w, t := o.queue.head(), o.tenure
+	switch {
+	case w == nil && t.passed && o.mayPass(nil, now):
+		o.run(need{caller: true})
+		return
+	case w == nil:
 		o.release()
 		return
 	}
-	t := o.tenure
 	fresh := !t.used
 	if !fresh && !o.mayPass(w, now) {
 		o.release()
 		return
 	}
 	var e need
-	if !fresh && now.Sub(t.turn) >= turnLength {
+	if !fresh && now.Sub(o.turn) >= turnLength {
 		e.check = true
 		o.run(e)
 		return
@@ -79,15 +86,16 @@ func (o *owner) onward(now time.Time) {
 	o.run(e)
 }
 
-// mayPass says whether the lease may go to w without the store's knowing.
+// mayPass says whether the lease may go to w, or to whoever comes, without the
+// store's knowing.
 func (o *owner) mayPass(w *waiter, now time.Time) bool {
 	t := o.tenure
 	switch {
-	case !w.Ask.HandOver || (o.leaving != nil && !o.leaving.Ask.HandOver):
+	case (w != nil && !w.Ask.HandOver) || (o.leaving != nil && !o.leaving.Ask.HandOver):
 		return false
 	case t.term.Expired(now), now.Sub(t.term.Confirmed()) > t.ttl/3:
 		return false // a theft would go unnoticed for too long
-	case o.cfg.PollerGap > 0 && now.Sub(t.turn) >= turnLength:
+	case o.cfg.PollerGap > 0 && now.Sub(o.turn) >= turnLength:
 		o.notBefore = now.Add(o.cfg.PollerGap)
 		return false
 	}
@@ -122,8 +130,8 @@ func (o *owner) run(n need) {
 	if n.check {
 		o.reply() // its answer says nothing about the lease
 	}
-	o.state, o.need = passing, n
 	m := &checked{key: o.storeKey, value: t.value, need: n}
+	o.state, o.arrange, o.lost = passing, m, nil
 	o.dispatch(min(patience, max(time.Until(t.term.Deadline()), spacing)), &m.errand, m)
 }
 
@@ -134,8 +142,8 @@ func (o *owner) checked(m *checked, now time.Time) {
 	}
 	t := o.tenure
 	err := m.err
-	if t.lost != nil && !lease.IsLoss(err) {
-		err = t.lost
+	if o.lost != nil && !lease.IsLoss(err) {
+		err = o.lost
 	}
 	switch {
 	case lease.IsLoss(err):
@@ -146,11 +154,11 @@ func (o *owner) checked(m *checked, now time.Time) {
 		o.notBefore = now.Add(standBack)
 		o.release()
 		return
-	case err != nil && !m.need.check, o.closing, t.lost != nil:
+	case err != nil && !m.need.check, o.closing, o.lost != nil, m.need.caller && o.queue.empty():
 		o.release()
 		return
 	case m.need.check:
-		t.turn = now
+		o.turn = now
 	case m.need.ttl > 0 && !t.term.Confirm(m.sent, now, m.need.ttl):
 		o.release()
 		return

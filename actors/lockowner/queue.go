@@ -2,6 +2,7 @@ package lockowner
 
 import (
 	"container/list"
+	"time"
 
 	"github.com/actorlock/actorlock/actors/internal/agenda"
 	"github.com/asynkron/protoactor-go/actor"
@@ -15,8 +16,7 @@ type waiter struct {
 	place       *list.Element // nil once it has left
 	agenda.Slot               // for when its budget changes
 
-	granted  Granted // answers, here to be sent
-	released Released
+	released Released // the answer, here to be sent
 }
 
 // from says whether the call was made by the actor pid.
@@ -63,6 +63,9 @@ func (q *queue) remove(w *waiter) {
 
 // first is the waiter whose budget changes first, nil when none ever does.
 func (q *queue) first() *waiter { return q.clock.First() }
+
+// due is when that is, the zero time for never.
+func (q *queue) due() time.Time { return q.clock.Due() }
 
 // each calls do for every waiter in order; do may remove the one it is given.
 func (q *queue) each(do func(*waiter)) {

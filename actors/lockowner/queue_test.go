@@ -65,8 +65,8 @@ func TestQueueKnowsWhoIsDueFirst(t *testing.T) {
 	require.Equal(t, 3, q.len(), "but it stays in the queue")
 	for i := range 10 {
 		require.Equal(t, fast, q.first())
-		require.Equal(t, time.Duration(i+1)*time.Second, fast.Due().Sub(now))
-		require.True(t, fast.budget.count(fast.Due(), 0))
+		require.Equal(t, time.Duration(i+1)*time.Second, q.clock.DueOf(fast).Sub(now))
+		require.True(t, fast.budget.count(q.clock.DueOf(fast), 0))
 		q.update(fast)
 	}
 	q.remove(fast)
@@ -97,7 +97,7 @@ func TestQueueAgainstAPlainList(t *testing.T) {
 					list = slices.Delete(list, i, i+1)
 				default:
 					now = now.Add(time.Duration(random.IntN(50)) * time.Millisecond)
-					for w := q.first(); w != nil && !w.Due().After(now); w = q.first() {
+					for w := q.first(); w != nil && !q.due().After(now); w = q.first() {
 						require.True(t, w.budget.count(now, random.Float64()))
 						q.update(w)
 					}
@@ -111,7 +111,7 @@ func TestQueueAgainstAPlainList(t *testing.T) {
 				if earliest.IsZero() {
 					require.Nil(t, q.first())
 				} else {
-					require.Equal(t, earliest, q.first().Due())
+					require.Equal(t, earliest, q.due())
 				}
 			}
 		})
@@ -138,7 +138,7 @@ func TestNextAttempt(t *testing.T) {
 		"standing back":          {1, acquisition{owed: true, notBefore: sent.Add(time.Second)}, time.Second},
 		"standing back, nothing": {1, acquisition{notBefore: sent.Add(time.Second)}, -1},
 	} {
-		o := &owner{acquisition: c.a}
+		o := &owner{activity: &activity{acquisition: c.a}}
 		o.sent = sent
 		for range c.waiters {
 			o.queue.push(newWaiter(sent, Ask{Attempts: Forever, Delay: delay}))
@@ -152,14 +152,14 @@ func TestNextAttempt(t *testing.T) {
 	}
 	// A caller's last due time comes nine tenths of the delay after an earlier
 	// one at least, and must not pass by without an attempt.
-	o := &owner{acquisition: acquisition{owed: true, gap: delay, sent: sent}}
+	o := &owner{activity: &activity{acquisition: acquisition{owed: true, gap: delay, sent: sent}}}
 	for range 2 {
 		o.queue.push(newWaiter(sent, Ask{Delay: delay}))
 	}
 	o.spent = append(o.spent, o.queue.head())
 	require.Equal(t, delay-delay/10, o.nextAttempt().Sub(sent))
 
-	o = &owner{acquisition: acquisition{owed: true, gap: delay}}
+	o = &owner{activity: &activity{acquisition: acquisition{owed: true, gap: delay}}}
 	o.queue.push(newWaiter(sent, Ask{Delay: delay}))
 	require.False(t, o.nextAttempt().IsZero(), "nothing was sent yet: at once")
 	require.False(t, o.nextAttempt().After(time.Now()))

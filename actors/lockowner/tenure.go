@@ -11,23 +11,23 @@ import (
 // tenure is the lease while it is this node's: from the acquire to the release
 // or the loss, whoever of the node's callers holds it.
 type tenure struct {
+	cfg     *Config
+	owner   *actor.PID
 	value   string
 	ttl     time.Duration // as the holder asked for it
 	policy  lease.Policy
+	used    bool // somebody has held it: to give it to another is a hand-over
+	passed  bool // it was handed over
 	term    lease.Term
-	renewal *renewer.Renewal
 	tokens  tokens
-	turn    time.Time // when this turn of hand-overs began
-	used    bool      // somebody has held it: to give it to another is a hand-over
-	lost    error     // the renewer's word, while a hand-over was being arranged
-
-	first renewer.Renewal // the renewal to begin with
+	renewal *renewer.Renewal
+	first   renewer.Renewal // the renewal to begin with
 }
 
 // newTenure is the tenure that an attempt has got.
 func newTenure(m *tried) *tenure {
 	t := &tenure{
-		value: m.asked.Value, ttl: m.asked.TTL, policy: m.caller.Ask.Policy,
+		cfg: m.cfg, owner: m.owner, value: m.asked.Value, ttl: m.asked.TTL, policy: m.caller.Ask.Policy,
 		tokens: tokens{fresh: m.attempt.Token, foreign: m.attempt.ForeignKey},
 	}
 	t.term.Begin(m.sent, m.asked.TTL)
@@ -41,7 +41,7 @@ type tokens struct {
 	fresh   uint64 // minted with the lease and not handed out yet
 	next    uint64 // of the block
 	last    uint64 // of the block
-	size    int    // of the last block
+	size    int32  // of the last block
 	foreign bool   // none can be reserved
 }
 
@@ -65,10 +65,10 @@ func (t *tokens) take() uint64 {
 }
 
 // nextBlock is the size of the next block to reserve.
-func (t *tokens) nextBlock() int { return max(firstBlock, min(2*t.size, maxBlock)) }
+func (t *tokens) nextBlock() int { return max(firstBlock, min(2*int(t.size), maxBlock)) }
 
 func (t *tokens) add(first uint64, size int) {
-	t.next, t.last, t.size = first, first+uint64(size)-1, size
+	t.next, t.last, t.size = first, first+uint64(size)-1, int32(size)
 }
 
 // unused is what goes back with the release: the last token handed out and the
@@ -82,8 +82,7 @@ func (t *tokens) unused() (used, reserved uint64) {
 
 // begin takes possession of the lease that an attempt has got.
 func (o *owner) begin(m *tried, now time.Time) {
-	o.tenure, o.unsure, o.last = m.tenure, false, o.ours()
-	o.tenure.turn = now
+	o.tenure, o.unsure, o.last, o.turn = m.tenure, false, o.ours(), now
 	o.renew()
 	if m.hold == nil {
 		o.onward(now)
@@ -97,6 +96,7 @@ func (o *owner) begin(m *tried, now time.Time) {
 // occupy makes w's hold the one that lasts.
 func (o *owner) occupy(w *waiter, now time.Time) {
 	o.state, o.hold, o.holder, o.until = held, &w.hold, w, time.Time{}
+	o.tenure.passed = o.tenure.used
 	o.tenure.used = true
 	if w.Ask.MaxHold > 0 {
 		o.until = now.Add(w.Ask.MaxHold)
@@ -119,7 +119,6 @@ const untracked = 100 * time.Millisecond
 func (o *owner) track() {
 	o.trackAt = time.Time{}
 	o.c.Send(o.cfg.Renewer, &renewer.Track{Renewal: o.tenure.renewal})
-	o.timer.Stop() // a long hold needs none
 }
 
 // untrack has it left alone. It reports whether no extension is on its way.
@@ -139,31 +138,30 @@ func (o *owner) grant(now time.Time) {
 	if !w.decide() { // cannot be: a call is taken only while an attempt is in flight
 		panic("lock owner: granted twice")
 	}
-	w.grant(o.cfg, o.tenure, o.self)
+	w.grant(o.tenure)
 	o.occupy(w, now)
 	if w.Grantee != nil {
 		w.Grantee.Granted(&w.hold)
 		return
 	}
-	w.granted.Hold = &w.hold
-	if !o.answer(w, &w.granted) {
+	if !o.answer(w, &Granted{Hold: &w.hold}) {
 		o.settle(&w.hold, now) // nobody knows of it who could release it
 	}
 }
 
 // grant makes w's hold of the lease.
-func (w *waiter) grant(cfg *Config, t *tenure, owner *actor.PID) {
+func (w *waiter) grant(t *tenure) {
 	w.answered = true
 	h := &w.hold
-	h.cfg, h.key, h.tenure, h.owner = cfg, w.Key, t, owner
+	h.call, h.tenure = w.Acquire, t
 	if w.Ask.Fencing && t.tokens.left() {
 		h.token = t.tokens.take()
 	}
 }
 
-// lost deals with the renewer's word that the lease is lost: whoever holds it is
-// told at once, and the key is an ordinary one again.
-func (o *owner) lost(r *renewer.Renewal, err error, now time.Time) {
+// heard deals with the renewer's word that the lease is lost: whoever holds it
+// is told at once, and the key is an ordinary one again.
+func (o *owner) heard(r *renewer.Renewal, err error) {
 	t := o.tenure
 	if t == nil || t.renewal != r {
 		return // released meanwhile
@@ -172,7 +170,7 @@ func (o *owner) lost(r *renewer.Renewal, err error, now time.Time) {
 	case held:
 		o.lose(err)
 	case passing:
-		t.lost = err
+		o.lost = err
 	}
 }
 

@@ -52,7 +52,7 @@ func TestTokenSupply(t *testing.T) {
 }
 
 func lasting(ttl time.Duration) *Hold {
-	h := &Hold{cfg: &Config{Origin: "o"}, key: "k", tenure: new(tenure)}
+	h := &Hold{call: &Acquire{Key: "k"}, tenure: &tenure{cfg: &Config{Origin: "o"}}}
 	h.tenure.term.Begin(time.Now(), ttl)
 	return h
 }
@@ -101,7 +101,7 @@ func TestHoldEndsOnce(t *testing.T) {
 // contract 6.1, 6.4: who is found in a lineage.
 func TestLineage(t *testing.T) {
 	a, b := lasting(time.Minute), lasting(time.Minute)
-	b.key = "b"
+	b.call.Key = "b"
 	inA := a.Bind(t.Context())
 	inB := b.Bind(inA)
 	again := Reenter(inB, a)

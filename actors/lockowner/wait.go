@@ -43,6 +43,9 @@ func (o *owner) enqueue(m *Acquire, now time.Time) {
 		o.c.Watch(w.sender)
 	}
 	o.queue.push(w)
+	if o.state == passing {
+		o.arrange.came.Store(true)
+	}
 }
 
 // leave takes a caller that gave up out of the queue. One that has its answer
@@ -94,7 +97,7 @@ func everyone(*waiter) bool { return true }
 // spend counts the attempts that are due and refuses callers whose time to wait
 // has ended.
 func (o *owner) spend(now time.Time) {
-	for w := o.queue.first(); w != nil && !w.Due().After(now); w = o.queue.first() {
+	for w := o.queue.first(); w != nil && !o.queue.due().After(now); w = o.queue.first() {
 		if w.budget.over(now) {
 			o.refuse(w, now, nil)
 			continue

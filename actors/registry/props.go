@@ -21,6 +21,6 @@ type Config struct {
 // Props makes a registry.
 func Props(cfg Config) *actor.Props {
 	return tree.Props(cfg.Owners.Work, func() actor.Actor {
-		return &registry{cfg: cfg, props: lockowner.Props(cfg.Owners), owners: make(map[string]*entry), alive: make(map[string]*entry)}
+		return &registry{cfg: cfg, props: lockowner.Props(cfg.Owners), owners: make(map[string]*entry), fired: make(map[string]bool)}
 	})
 }

@@ -29,7 +29,6 @@ const crowd = 512
 // entry is an owner and the count of messages it was sent.
 type entry struct {
 	owner  *actor.PID
-	key    string // of the caller's; of a spare owner, its last one
 	sent   int
 	seen   int // sent, at the last sweep
 	probed int // sent, when it was last asked
@@ -41,9 +40,9 @@ type registry struct {
 	state  state
 	owners map[string]*entry // by the caller's key
 	spare  []*entry
-	alive  map[string]*entry // all of them, by the actor's id
-	timer  *tree.Timer       // of the next sweep, set while an owner was not asked yet
-	hired  int               // owners spawned since the last sweep
+	fired  map[string]bool // dismissed and not stopped yet, by the actor's id
+	timer  *tree.Timer     // of the next sweep, set while an owner was not asked yet
+	hired  int             // owners spawned since the last sweep
 }
 
 // Receive implements actor.Actor.
@@ -53,6 +52,9 @@ func (r *registry) Receive(c actor.Context) {
 		r.timer = tree.NewTimer(r.cfg.Owners.System, c.Self(), &tick{})
 	case *actor.Stopping:
 		r.timer.Stop()
+		if r.state == open || r.state == draining {
+			r.state = closed // of every owner's end we hear now
+		}
 	case *tick:
 		r.sweep(c)
 	case *lockowner.Acquire:
@@ -105,9 +107,7 @@ func (r *registry) acquire(c actor.Context, m *lockowner.Acquire) {
 		return
 	}
 	if r.owners[m.Key] == nil {
-		e := r.employ(c)
-		e.key = m.Key
-		r.owners[m.Key] = e
+		r.owners[m.Key] = r.employ(c)
 		if r.hired > max(crowd, len(r.owners)/2) {
 			r.sweep(c) // many keys in a short time: do not wait for the pause
 		}
@@ -125,14 +125,13 @@ func (r *registry) employ(c actor.Context) *entry {
 	}
 	r.hired++
 	e := &entry{owner: c.Spawn(r.props)}
-	r.alive[e.owner.Id] = e
 	return e
 }
 
 // dismiss stops an owner that has no key any more. Not while closing: the end of
 // the registry stops all that are left, and to stop one twice is a dead letter.
 func (r *registry) dismiss(c actor.Context, e *entry) {
-	delete(r.alive, e.owner.Id)
+	r.fired[e.owner.Id] = true
 	c.Stop(e.owner)
 }
 
@@ -183,7 +182,6 @@ func (r *registry) retire(c actor.Context, m *lockowner.Idle) {
 	delete(r.owners, m.Key)
 	switch {
 	case r.state >= closing:
-		delete(r.alive, e.owner.Id)
 		r.settled(c)
 	case len(r.spare) < r.cfg.Spare:
 		r.spare = append(r.spare, e)
@@ -220,7 +218,6 @@ func (r *registry) surrendered(c actor.Context, m *lockowner.Surrendered) {
 		return
 	}
 	delete(r.owners, m.Key)
-	delete(r.alive, e.owner.Id)
 	c.Send(c.Parent(), m)
 	r.settled(c)
 }
@@ -246,17 +243,22 @@ func (r *registry) finish(c actor.Context) {
 
 // terminated forgets an owner that has died: the key can be had again.
 func (r *registry) terminated(c actor.Context, who *actor.PID) {
-	e := r.alive[who.Id]
-	if e == nil {
-		return // dismissed
+	if r.fired[who.Id] || r.state == closed {
+		delete(r.fired, who.Id)
+		return
 	}
-	delete(r.alive, who.Id)
-	if i := slices.Index(r.spare, e); i >= 0 {
+	// It has failed, which is so rare that a search will do.
+	if i := slices.IndexFunc(r.spare, func(e *entry) bool { return e.owner.Equal(who) }); i >= 0 {
 		r.spare = slices.Delete(r.spare, i, i+1)
 		return
 	}
-	delete(r.owners, e.key)
-	r.settled(c)
+	for key, e := range r.owners {
+		if e.owner.Equal(who) {
+			delete(r.owners, key)
+			r.settled(c)
+			return
+		}
+	}
 }
 
 func refused(m *lockowner.Acquire, err error) *lockowner.Refused {

@@ -25,9 +25,9 @@ type Renewal struct {
 
 	// The rest belongs to the renewer's own goroutine.
 	agenda.Slot           // for when it needs something
-	flying      int       // extensions in batches that have not ended
-	sent        time.Time // the last of them
-	failures    int       // in a row
+	flying      int32     // extensions in batches that have not ended
+	failures    int32     // in a row
+	sent        time.Time // the last extension
 }
 
 // Halt keeps further extensions from being sent, at once and for good. It

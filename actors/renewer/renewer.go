@@ -66,7 +66,7 @@ func (r *renewer) work(now time.Time) {
 		if l.flying == 0 && l.failures == 0 {
 			ahead = early(l.TTL)
 		}
-		if l.Due().After(now.Add(ahead)) {
+		if r.due.Due().After(now.Add(ahead)) {
 			break
 		}
 		deadline := l.Term.Deadline()
@@ -137,7 +137,7 @@ func (r *renewer) failed(l *Renewal, err error) {
 	}
 	l.failures++
 	r.cfg.Log.Warn("actorlock: renewal failed, will be tried again", "key", l.Key, "error", err, "failures", l.failures)
-	r.due.Set(l, earlier(l.Term.Deadline(), time.Now().Add(backOff(l.TTL, l.failures))))
+	r.due.Set(l, earlier(l.Term.Deadline(), time.Now().Add(backOff(l.TTL, int(l.failures)))))
 }
 
 // landed plans the next extension of those that were renewed. The others have

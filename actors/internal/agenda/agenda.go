@@ -9,13 +9,7 @@ import (
 
 // Slot is an entry's place in an agenda, for an entry to embed. The zero value
 // is in none.
-type Slot struct {
-	at    time.Time
-	place int // from 1 on; 0 outside
-}
-
-// Due is the time that the entry was last set to.
-func (s *Slot) Due() time.Time { return s.at }
+type Slot struct{ place int } // from 1 on; 0 outside
 
 // Listed says whether the entry is in an agenda.
 func (s *Slot) Listed() bool { return s.place > 0 }
@@ -30,71 +24,88 @@ type Entry interface {
 
 // Agenda is a set of entries. The zero value is empty. It is not safe for
 // concurrent use.
-type Agenda[E Entry] struct{ entries entries[E] }
+type Agenda[E Entry] struct{ lines lines[E] }
+
+// line is an entry and when it is due: here, as most entries are in no agenda
+// most of the time.
+type line[E Entry] struct {
+	at    time.Time
+	entry E
+}
 
 // Len is the number of entries.
-func (a *Agenda[E]) Len() int { return len(a.entries) }
+func (a *Agenda[E]) Len() int { return len(a.lines) }
 
 // First is the entry that is due first, the zero value when there is none.
 func (a *Agenda[E]) First() (first E) {
-	if len(a.entries) > 0 {
-		first = a.entries[0]
+	if len(a.lines) > 0 {
+		first = a.lines[0].entry
 	}
 	return first
 }
 
 // Due is when the first entry is, the zero time for never.
 func (a *Agenda[E]) Due() time.Time {
-	if len(a.entries) == 0 {
+	if len(a.lines) == 0 {
 		return time.Time{}
 	}
-	return a.entries[0].slot().at
+	return a.lines[0].at
+}
+
+// DueOf is when e is, the zero time when it is not in.
+func (a *Agenda[E]) DueOf(e E) time.Time {
+	i, in := a.find(e)
+	if !in {
+		return time.Time{}
+	}
+	return a.lines[i].at
 }
 
 // Set moves e to its place for at, or puts it in.
 func (a *Agenda[E]) Set(e E, at time.Time) {
 	s := e.slot()
-	s.at = at
 	if s.place == 0 {
-		heap.Push(&a.entries, e)
-		return
+		// Not heap.Push: a line is an allocation when it is passed as any.
+		a.lines = append(a.lines, line[E]{entry: e})
+		s.place = len(a.lines)
 	}
-	heap.Fix(&a.entries, s.place-1)
+	a.lines[s.place-1].at = at
+	heap.Fix(&a.lines, s.place-1)
 }
 
 // Remove takes e out and reports whether it was in.
 func (a *Agenda[E]) Remove(e E) bool {
-	i := e.slot().place - 1
-	if i < 0 || i >= len(a.entries) || a.entries[i] != e {
-		return false
+	i, in := a.find(e)
+	if in {
+		heap.Remove(&a.lines, i)
 	}
-	heap.Remove(&a.entries, i)
-	return true
+	return in
 }
 
-// entries implements heap.Interface.
-type entries[E Entry] []E
+func (a *Agenda[E]) find(e E) (i int, in bool) {
+	i = e.slot().place - 1
+	return i, i >= 0 && i < len(a.lines) && a.lines[i].entry == e
+}
 
-func (s entries[E]) Len() int           { return len(s) }
-func (s entries[E]) Less(i, j int) bool { return s[i].slot().at.Before(s[j].slot().at) }
+// lines implements heap.Interface.
+type lines[E Entry] []line[E]
 
-func (s entries[E]) Swap(i, j int) {
+func (s lines[E]) Len() int           { return len(s) }
+func (s lines[E]) Less(i, j int) bool { return s[i].at.Before(s[j].at) }
+
+func (s lines[E]) Swap(i, j int) {
 	s[i], s[j] = s[j], s[i]
-	s[i].slot().place, s[j].slot().place = i+1, j+1
+	s[i].entry.slot().place, s[j].entry.slot().place = i+1, j+1
 }
 
-// Push implements heap.Interface.
-func (s *entries[E]) Push(x any) {
-	*s = append(*s, x.(E))
-	x.(E).slot().place = len(*s)
-}
+// Push implements heap.Interface. Set does without.
+func (s *lines[E]) Push(x any) { *s = append(*s, x.(line[E])) }
 
 // Pop implements heap.Interface.
-func (s *entries[E]) Pop() any {
-	var none E
+func (s *lines[E]) Pop() any {
 	last := len(*s) - 1
-	e := (*s)[last]
-	(*s)[last] = none
+	e := (*s)[last].entry
+	(*s)[last] = line[E]{}
 	*s = (*s)[:last]
 	e.slot().place = 0
 	return e

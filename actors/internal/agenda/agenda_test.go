@@ -36,9 +36,10 @@ func TestAgendaIsInOrder(t *testing.T) {
 			in[e] = true
 		}
 		require.Equal(t, len(in), a.Len())
-		for i, e := range a.entries {
+		for i, l := range a.lines {
+			e := l.entry
 			require.Equal(t, i+1, e.place)
-			require.False(t, e.Due().Before(a.Due()))
+			require.False(t, a.DueOf(e).Before(a.Due()))
 		}
 	}
 	last := base

@@ -52,7 +52,7 @@ func (k *Clock) due(now time.Time) (due []*Timer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.at = time.Time{}
-	for t := k.timers.First(); t != nil && !t.Due().After(now); t = k.timers.First() {
+	for t := k.timers.First(); t != nil && !k.timers.Due().After(now); t = k.timers.First() {
 		k.timers.Remove(t)
 		due = append(due, t)
 	}

@@ -16,24 +16,26 @@ const (
 	given
 )
 
-// Lend begins the offer, once.
+// Lend begins an offer. The last one has been taken.
 func (h *Host) Lend() { h.state.Store(offered) }
 
-// Lent says whether the offer stands.
-func (h *Host) Lent() bool { return h.state.Load() == offered }
+// Lent says whether the offer stands. Nil offers nothing.
+func (h *Host) Lent() bool { return h != nil && h.state.Load() == offered }
 
-// Take ends the offer. It is the job that was given, nil for none, to be run by
-// the caller.
+// Take ends the offer. It is the job that was given, once, nil for none, to be
+// run by the caller.
 func (h *Host) Take() *Job {
-	if !h.state.CompareAndSwap(offered, engaged) && h.state.Load() == given {
-		return h.job
+	if h.state.CompareAndSwap(offered, engaged) || !h.state.CompareAndSwap(given, engaged) {
+		return nil
 	}
-	return nil
+	j := h.job
+	h.job = nil
+	return j
 }
 
 // give reports whether h's goroutine will run j.
 func (h *Host) give(j *Job) bool {
-	if h == nil || !h.Lent() {
+	if !h.Lent() {
 		return false
 	}
 	h.job = j

@@ -34,7 +34,7 @@ func (t *Timer) Set(at time.Time) {
 	k := t.clock
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if t.Listed() && !at.Before(t.Due()) {
+	if t.Listed() && !at.Before(k.timers.DueOf(t)) {
 		return
 	}
 	k.timers.Set(t, at)
