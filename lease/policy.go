@@ -1,7 +1,7 @@
 package lease
 
 // Policy says what a store's error does to a lock whose lease is being extended.
-type Policy int8
+type Policy int
 
 const (
 	// LoseAtOnce: the first extension that fails loses the lock.

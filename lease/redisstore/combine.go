@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -19,10 +20,14 @@ const (
 // a lone caller waits for nobody, nobody does more than one round trip for
 // others, and neither timers nor goroutines are needed. The idea is that of
 // flat combining (Hendler, Incze, Shavit, Tzafrir, 2010).
+//
+// Its mutex is held for moments only: on a machine whose processors are all busy
+// whoever holds it may be stopped, and then everybody waits.
 type combiner struct {
 	mu      sync.Mutex
 	leading int
 	queue   []*job
+	size    int       // of the queue, in commands
 	jobs    sync.Pool // that nobody else knows of any more
 }
 
@@ -30,6 +35,8 @@ type combiner struct {
 type job struct {
 	cmds []*command
 	turn chan bool // true: lead the next round trip; false: it has been made
+
+	others []*job // of the round trip that it leads; kept for its capacity
 }
 
 // do has cmds sent by trip, with others' or alone, and returns when the round
@@ -50,6 +57,7 @@ func (k *combiner) do(ctx context.Context, cmds []*command, trip func(context.Co
 	}
 	j.cmds = cmds
 	k.queue = append(k.queue, j)
+	k.size += len(cmds)
 	k.mu.Unlock()
 	var lead bool
 	select {
@@ -70,10 +78,19 @@ func (k *combiner) do(ctx context.Context, cmds []*command, trip func(context.Co
 
 // lead sends j's commands and those of whoever else waits.
 func (k *combiner) lead(ctx context.Context, j *job, trip func(context.Context, []*command)) {
-	others, cmds := k.take(j)
+	k.take(j)
+	n := len(j.cmds)
+	for _, o := range j.others {
+		n += len(o.cmds)
+	}
+	cmds := append(make([]*command, 0, n), j.cmds...)
+	for _, o := range j.others {
+		cmds = append(cmds, o.cmds...)
+	}
 	defer k.next()
 	defer func() {
-		for _, o := range others {
+		for i, o := range j.others {
+			j.others[i] = nil
 			o.turn <- false
 		}
 	}()
@@ -81,36 +98,47 @@ func (k *combiner) lead(ctx context.Context, j *job, trip func(context.Context, 
 	trip(context.WithoutCancel(ctx), cmds)
 }
 
-// take empties the queue, as far as a batch goes.
-func (k *combiner) take(j *job) (others []*job, cmds []*command) {
+// take moves the queue, as far as a batch goes, to j's others.
+func (k *combiner) take(j *job) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	cmds = append(cmds, j.cmds...)
+	room := batchSize - len(j.cmds)
+	if k.size <= room {
+		j.others, k.queue, k.size = k.queue, j.others[:0], 0
+		return
+	}
 	n := 0
-	for n < len(k.queue) && len(cmds)+len(k.queue[n].cmds) <= batchSize {
-		cmds = append(cmds, k.queue[n].cmds...)
+	for room -= len(k.queue[n].cmds); room >= 0; room -= len(k.queue[n].cmds) {
 		n++
 	}
-	others = append(others, k.queue[:n]...)
+	j.others = append(j.others[:0], k.queue[:n]...)
 	k.drop(n)
-	return others, cmds
 }
 
 // next gives the leader's place to the first in the queue, or up.
 func (k *combiner) next() {
+	if j := k.heir(); j != nil {
+		j.turn <- true
+	}
+}
+
+func (k *combiner) heir() *job {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.queue) == 0 {
 		k.leading--
-		return
+		return nil
 	}
 	j := k.queue[0]
 	k.drop(1)
-	j.turn <- true
+	return j
 }
 
 // drop takes the first n out of the queue.
 func (k *combiner) drop(n int) {
+	for _, j := range k.queue[:n] {
+		k.size -= len(j.cmds)
+	}
 	m := copy(k.queue, k.queue[n:])
 	clear(k.queue[m:])
 	k.queue = k.queue[:m]
@@ -120,11 +148,10 @@ func (k *combiner) drop(n int) {
 func (k *combiner) remove(j *job) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i, o := range k.queue {
-		if o == j {
-			k.queue = append(k.queue[:i], k.queue[i+1:]...)
-			return true
-		}
+	i := slices.Index(k.queue, j)
+	if i >= 0 {
+		k.queue = slices.Delete(k.queue, i, i+1)
+		k.size -= len(j.cmds)
 	}
-	return false
+	return i >= 0
 }

@@ -13,6 +13,7 @@ import (
 // are due at the same time take no goroutine each. It is safe for concurrent use.
 type Clock struct {
 	system *actor.ActorSystem
+	base   time.Time
 	mu     sync.Mutex
 	timers agenda.Agenda[*Timer]
 	alarm  *time.Timer
@@ -20,7 +21,10 @@ type Clock struct {
 }
 
 // NewClock makes a clock on which nothing is set.
-func NewClock(system *actor.ActorSystem) *Clock { return &Clock{system: system} }
+func NewClock(system *actor.ActorSystem) *Clock { return &Clock{system: system, base: time.Now()} }
+
+// since is at as a number, never 0.
+func (k *Clock) since(at time.Time) int64 { return max(int64(at.Sub(k.base)), 1) }
 
 // wind sets the alarm to the first time that is due.
 func (k *Clock) wind() {
@@ -54,6 +58,7 @@ func (k *Clock) due(now time.Time) (due []*Timer) {
 	k.at = time.Time{}
 	for t := k.timers.First(); t != nil && !k.timers.Due().After(now); t = k.timers.First() {
 		k.timers.Remove(t)
+		t.due.Store(0)
 		due = append(due, t)
 	}
 	k.wind()

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/actorlock/actorlock/actors/internal/agenda"
@@ -11,7 +12,8 @@ import (
 // later time changes nothing, so ticks of an earlier setting still arrive. The
 // receiver looks at its own clock, not at the tick, and sets the timer again.
 type Timer struct {
-	agenda.Slot // guarded by the clock
+	agenda.Slot              // guarded by the clock
+	due         atomic.Int64 // when a tick will come at the latest, by the clock's base; 0 for never
 	clock       *Clock
 	pid         *actor.PID
 	msg         any
@@ -32,11 +34,15 @@ func (t *Timer) Set(at time.Time) {
 		return
 	}
 	k := t.clock
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if t.Listed() && !at.Before(k.timers.DueOf(t)) {
+	// Nothing to do, most often, without the lock that all timers share: a tick
+	// that is sent meanwhile makes the receiver set the timer again.
+	due := k.since(at)
+	if set := t.due.Load(); set != 0 && set <= due {
 		return
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t.due.Store(due)
 	k.timers.Set(t, at)
 	k.wind()
 }
@@ -46,6 +52,7 @@ func (t *Timer) Stop() {
 	k := t.clock
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	t.due.Store(0)
 	if k.timers.Remove(t) {
 		k.wind()
 	}

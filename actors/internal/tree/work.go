@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/actorlock/actorlock/internal/warm"
 )
@@ -15,9 +16,9 @@ import (
 type Work struct {
 	log     *slog.Logger
 	pool    *warm.Pool
-	mu      sync.Mutex
-	running int
-	idle    chan struct{} // closed while nothing runs and somebody waits
+	running atomic.Int64
+	mu      sync.Mutex    // guards idle; taken when nothing runs any more
+	idle    chan struct{} // closed when nothing runs; made by who waits for that
 }
 
 // NewWork makes an empty Work that runs in pool and logs panics to log.
@@ -43,9 +44,7 @@ func (j *Job) Task() Task { return j.task }
 // in one of the pool otherwise.
 func (w *Work) Start(t Task, j *Job, h *Host) {
 	*j = Job{work: w, task: t}
-	w.mu.Lock()
-	w.running++
-	w.mu.Unlock()
+	w.running.Add(1)
 	if !h.give(j) {
 		w.pool.Go(j)
 	}
@@ -83,10 +82,12 @@ func (f *funcs) Do()              { f.do() }
 func (f *funcs) Failed(err error) { f.failed(err) }
 
 func (w *Work) done() {
+	if w.running.Add(-1) > 0 {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running--
-	if w.running == 0 && w.idle != nil {
+	if w.idle != nil && w.running.Load() == 0 {
 		close(w.idle)
 		w.idle = nil
 	}
@@ -95,7 +96,7 @@ func (w *Work) done() {
 // Wait returns when nothing runs any more, or with ctx's error.
 func (w *Work) Wait(ctx context.Context) error {
 	w.mu.Lock()
-	if w.running == 0 {
+	if w.running.Load() == 0 {
 		w.mu.Unlock()
 		return nil
 	}
