@@ -32,10 +32,8 @@ func hotKey(size, callers int) scenario {
 }
 
 func (b *bench) hotKey(ctx context.Context, cluster []lockers.Locker, callers int) (report.Sample, error) {
-	span := b.span(500*time.Millisecond, 150*time.Millisecond)
-	if len(cluster) > 1 { // long enough for many turns of each node
-		span = b.span(1500*time.Millisecond, 400*time.Millisecond)
-	}
+	// Long enough for many turns of each node, and of each caller.
+	span := b.span(1500*time.Millisecond, 400*time.Millisecond)
 	d, err := b.crowd(ctx, "hot", len(cluster)*callers, span, func(ctx context.Context, i int) error {
 		return cluster[i/callers].Do(ctx, "hot", nothing)
 	})
