@@ -150,14 +150,18 @@ func (m *Manager) check(ctx context.Context, key string) error {
 	return nil
 }
 
-// settings are a call's options over the manager's.
+// settings are a call's options over the manager's. They may be the manager's
+// own, and are not to be changed.
 func (m *Manager) settings(opts []Option) (*settings, error) {
-	s := m.defaults
-	s.apply(opts)
+	s := &m.defaults
+	if len(opts) > 0 {
+		s = new(*s)
+		s.apply(opts)
+	}
 	if s.err == nil && s.Ask.TTL < shortTTL {
 		m.shortTTL.Do(func() {
 			m.cfg.Logger.Warn("actorlock: TTLs under 100 ms leave little time for renewals", "ttl", s.Ask.TTL)
 		})
 	}
-	return &s, s.err
+	return s, s.err
 }

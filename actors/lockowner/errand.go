@@ -1,7 +1,6 @@
 package lockowner
 
 import (
-	"context"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -31,10 +30,6 @@ func (e *errand) Direct() bool { return true }
 // report sends the outcome to the owner.
 func (e *errand) report(outcome any) { e.cfg.System.Root.Send(e.owner, outcome) }
 
-// context is that of the command: the owner has its own arrangements for a
-// store that hangs.
-func (e *errand) context() context.Context { return lease.Patiently(e.cfg.Context) }
-
 // dispatch has an errand run. When nothing has come after limit the owner goes
 // on without.
 func (o *owner) dispatch(limit time.Duration, e *errand, task tree.Task) {
@@ -62,7 +57,7 @@ type tried struct {
 // Do implements tree.Task.
 func (t *tried) Do() {
 	t.sent = time.Now()
-	t.attempt, t.err = t.cfg.Store.Acquire(t.context(), t.asked)
+	t.attempt, t.err = t.cfg.Store.Acquire(t.cfg.Context, t.asked)
 	if t.err == nil && t.attempt.Acquired {
 		t.tenure = newTenure(t)
 		t.take()
@@ -96,27 +91,28 @@ func (t *tried) Failed(err error) {
 type released struct {
 	errand
 	release lease.Release
+	batch   [1]lease.Release // as it is sent
 	err     error
 }
 
 // Do implements tree.Task.
 func (r *released) Do() {
 	begin := time.Now()
-	r.err = r.once()
+	r.once()
 	if r.err != nil && !lease.IsLoss(r.err) && r.release.Certain && time.Since(begin) < patience {
 		// The reply is missing. Again, so that the key does not stand until
 		// its TTL; but "gone" can now be our own doing.
 		r.release.Certain = false
-		if r.err = r.once(); lease.IsLoss(r.err) {
+		if r.once(); lease.IsLoss(r.err) {
 			r.err = nil
 		}
 	}
 	r.report(r)
 }
 
-func (r *released) once() (verdict error) {
-	r.cfg.Store.Release(r.context(), []lease.Release{r.release}, func(_ int, err error) { verdict = err })
-	return verdict
+func (r *released) once() {
+	r.batch[0], r.err = r.release, nil
+	r.cfg.Store.Release(r.cfg.Context, r.batch[:], func(_ int, err error) { r.err = err })
 }
 
 // Failed implements tree.Task.
@@ -139,7 +135,7 @@ type checked struct {
 
 // Do implements tree.Task.
 func (m *checked) Do() {
-	ctx, s := m.context(), m.cfg.Store
+	ctx, s := m.cfg.Context, m.cfg.Store
 	m.sent = time.Now()
 	switch {
 	case m.need.caller:

@@ -24,7 +24,7 @@ type Config struct {
 	Work      *tree.Work
 	Clock     *tree.Clock
 	Renewer   *actor.PID
-	Context   context.Context // of all commands; ends when the node gives up on them
+	Context   context.Context // of all commands, patient; ends when the node gives up on them
 }
 
 // Props makes an owner. Which key it owns it learns from its first Acquire.

@@ -54,7 +54,8 @@ func Start(cfg Config) *Node {
 	n := &Node{
 		owners: &lockowner.Config{
 			System: system, Store: cfg.Store, Node: cfg.Node, Origin: lease.NewID(), Prefix: cfg.Prefix,
-			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log, pool), Clock: tree.NewClock(system), Context: ctx,
+			PollerGap: cfg.PollerGap, Log: cfg.Log, Work: tree.NewWork(cfg.Log, pool), Clock: tree.NewClock(system),
+			Context: lease.Patiently(ctx), // owners have their own arrangements for a store that hangs
 		},
 		cancel: cancel,
 		pool:   pool,

@@ -34,7 +34,10 @@ type lane struct {
 // they may still be in flight.
 func (l *lane) send(ctx context.Context, op string, cmds []*command) error {
 	if lease.IsPatient(ctx) && ctx.Err() == nil && l.broken == nil {
-		l.execute(patient{ctx}, cmds)
+		if _, ends := ctx.Deadline(); ends {
+			ctx = patient{ctx}
+		}
+		l.execute(ctx, cmds)
 		return nil
 	}
 	return l.await(ctx, op, func(ctx context.Context) { l.execute(ctx, cmds) })
