@@ -7,6 +7,10 @@
 -- Replies with {holder id, remaining ms or -1} when another value stands there.
 -- Fails with WRONGTYPE when the lock key is no string.
 
+if ARGV[3] == '0' and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  return 0 -- free, and nothing else to do
+end
+
 -- One MGET is cheaper than two GETs. It answers nil for other types; the SETs
 -- below find those out.
 local got = redis.call('MGET', KEYS[1], KEYS[2])
