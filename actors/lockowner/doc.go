@@ -12,6 +12,8 @@
 //	   | nobody waits   |  | all gave up   v               |
 //	   +----------------+--+---------- releasing <---------+
 //
+//	passing: what the hand-over needs of the store is on its way; or the queue is
+//	empty, and who was served a moment ago gets to run, and may come again.
 //	lost: from held, at once back to waiting (or idle).
 //	closed: from any state at shutdown; the lease is surrendered to the parent.
 //

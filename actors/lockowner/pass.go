@@ -17,7 +17,7 @@ const (
 	yields = 50
 )
 
-// need is what a hand-over needs from the store first. The zero value: nothing.
+// need is what a hand-over needs first. The zero value: nothing.
 type need struct {
 	caller bool          // somebody to hand over to: those served may come again
 	check  bool          // whether other nodes wait
