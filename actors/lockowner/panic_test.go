@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -100,24 +101,29 @@ func TestPanicWhileWaiting(t *testing.T) {
 }
 
 // A panic while the lock is held ends the hold, tells the holder, and releases
-// the lease.
+// the lease, also when the owner has let go of what a long hold does without.
 func TestPanicWhileHeld(t *testing.T) {
-	mem := memstore.New()
-	store := &cursed{Store: mem}
-	n := start(t, store)
-	holder := acquire(n, lockowner.Forever)
-	hold := granted(t, holder)
-	ctx := hold.Bind(t.Context())
-	// An owner does nothing that can panic while it holds, but for its messages.
-	n.System().Root.Send(hold.Owner(), (*lockowner.Inspect)(nil))
-	lost, ok := (<-holder).(*lockowner.Lost)
-	require.True(t, ok)
-	require.Error(t, lost.Err)
-	require.Equal(t, error(lost.Err), context.Cause(ctx))
-	reply := acquire(n, lockowner.Forever)
-	n.Release(granted(t, reply))
-	require.IsType(t, &lockowner.Released{}, <-reply)
-	require.Eventually(t, func() bool { return mem.Len() == 0 }, 20*time.Second, time.Millisecond)
+	for _, since := range []time.Duration{0, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			mem := memstore.New()
+			n := start(t, mem)
+			holder := acquire(n, lockowner.Forever)
+			hold := granted(t, holder)
+			ctx := hold.Bind(t.Context())
+			time.Sleep(since)
+			// An owner does nothing that can panic while it holds, but for its messages.
+			n.System().Root.Send(hold.Owner(), (*lockowner.Inspect)(nil))
+			lost, ok := (<-holder).(*lockowner.Lost)
+			require.True(t, ok)
+			require.Error(t, lost.Err)
+			require.Equal(t, error(lost.Err), context.Cause(ctx))
+			synctest.Wait()
+			require.Zero(t, mem.Len(), "without waiting for its TTL")
+			reply := acquire(n, lockowner.Forever)
+			n.Release(granted(t, reply))
+			require.IsType(t, &lockowner.Released{}, <-reply)
+		})
+	}
 }
 
 // A panic of a command is that command's error.
