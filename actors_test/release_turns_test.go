@@ -68,6 +68,26 @@ func TestHandOverTurnEnds(t *testing.T) {
 	}
 }
 
+// contract 4.4: after a hold that lasted longer than a turn, the node asks whether
+// another waits before it hands the lease over.
+func TestHandOverAfterALongHold(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, _ *memstore.Store) {
+		busy, other := newManager(t, f), newManager(t, f)
+		h := holding(t, t.Context(), busy, "k")
+		time.Sleep(5 * time.Second) // nothing happens
+		first := queueUp(t, t.Context(), other, "k", actorlock.RetryAttempts(forever))
+		time.Sleep(time.Second)
+		second := queueUp(t, t.Context(), busy, "k", actorlock.RetryAttempts(forever))
+		time.Sleep(time.Millisecond)
+		h.release()
+		first.granted()
+		require.Equal(t, 1, f.Calls(leasetest.OpContended))
+		first.release()
+		second.granted()
+		second.release()
+	})
+}
+
 // contract 4.4: four saturated nodes share a key.
 func TestHandOverFourNodesShare(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, _ *memstore.Store) {
