@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/actorlock/actorlock"
-	"github.com/actorlock/actorlock/lease"
 	"github.com/actorlock/actorlock/lease/leasetest"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
@@ -129,50 +128,6 @@ func TestReleaseDeletesOnlyItsOwn(t *testing.T) {
 	require.Equal(t, "foreign", other.Get(t.Context(), "k").Val())
 }
 
-// contract 4.1: on a context of its own, for at most 3 s; 4.2: which is not in
-// the result.
-func TestReleaseThatHangs(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, _ *memstore.Store) {
-		m := newManager(t, f)
-		f.On(leasetest.OpRelease, leasetest.Always(leasetest.Fault{Hang: true}))
-		h := holding(t, t.Context(), m, "k")
-		h.cancel(nil)
-		begin := time.Now()
-		h.settle(7, nil)
-		value, err := h.outcome()
-		require.NoError(t, err)
-		require.Equal(t, 7, value)
-		require.LessOrEqual(t, time.Since(begin), 3*time.Second)
-		f.On(leasetest.OpRelease, nil)
-	})
-}
-
-// contract 4.2: a release that fails is logged, not in the result; the key
-// ends with its TTL since it is not renewed any more.
-func TestReleaseThatFails(t *testing.T) {
-	for _, kind := range []lease.Kind{lease.Unknown, lease.NotExecuted, lease.Permanent} {
-		inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
-			log := quietLogger(t)
-			m := startManager(t, actorlock.Config{Store: f, Logger: log.Logger})
-			f.On(leasetest.OpRelease, leasetest.Always(leasetest.Fault{Err: io.EOF, Kind: kind}))
-			for _, want := range []error{nil, errMine} {
-				h := holding(t, t.Context(), m, "k", actorlock.TTL(3*time.Second), actorlock.RetryAttempts(forever))
-				time.Sleep(4100 * time.Millisecond)
-				h.settle(7, want)
-				value, err := h.outcome()
-				require.Equal(t, want, err)
-				require.Equal(t, 7, value)
-				extended := f.Calls(leasetest.OpExtend)
-				require.True(t, peek(t, mem, "k").Held)
-				time.Sleep(3 * time.Second)
-				require.False(t, peek(t, mem, "k").Held)
-				require.Equal(t, extended, f.Calls(leasetest.OpExtend))
-			}
-			require.Equal(t, 2, log.count("release failed"))
-		})
-	}
-}
-
 // contract 4.3: a release that finds the key gone or taken tells of the loss,
 // with the callback's value and error.
 func TestReleaseFindsTheLockLost(t *testing.T) {
@@ -219,19 +174,6 @@ func TestReleasePanicWinsOverALoss(t *testing.T) {
 				})
 				requireSettled(t, way, err, recovered, returned)
 			}
-		}
-	})
-}
-
-// contract 4.3: a release that cannot know, since it was sent again, is no loss.
-func TestReleaseWhoseReplyIsLost(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
-		m := newManager(t, f)
-		for _, times := range []int{1, 2} {
-			f.On(leasetest.OpRelease, leasetest.Times(times, leasetest.Fault{Err: io.EOF, Executed: true}))
-			h := holding(t, t.Context(), m, "k")
-			h.release()
-			require.False(t, peek(t, mem, "k").Held)
 		}
 	})
 }

@@ -163,6 +163,22 @@ func TestHandOverPollerGap(t *testing.T) {
 	}
 }
 
+// contract 4.4: the gap comes after a turn, also when a lease is so short that
+// the node has stopped watching the key before the turn has ended.
+func TestHandOverPollerGapNotBeforeTheTurnEnds(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, _ *memstore.Store) {
+		m := startManager(t, actorlock.Config{Store: f, PollerGap: time.Second})
+		h := holding(t, t.Context(), m, "k", actorlock.TTL(100*time.Millisecond))
+		time.Sleep(20 * time.Millisecond)
+		next := queueUp(t, t.Context(), m, "k", actorlock.TTL(100*time.Millisecond))
+		time.Sleep(time.Millisecond)
+		h.release()
+		next.granted()
+		next.release()
+		require.Equal(t, 1, f.Calls(leasetest.OpAcquire))
+	})
+}
+
 // contract 4.5: within a second nothing of a key is left, whatever was done
 // with it.
 func TestReleaseLeavesNothing(t *testing.T) {

@@ -17,6 +17,6 @@
 //	lost: from held, at once back to waiting (or idle).
 //	closed: from any state at shutdown; the lease is surrendered to the parent.
 //
-// At most one command of its own is in flight for the key. Every command runs
-// outside Receive and comes back as a message.
+// At most one command of its own is in flight for the key. What is done outside
+// Receive, commands above all, comes back as a message.
 package lockowner

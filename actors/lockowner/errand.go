@@ -14,8 +14,8 @@ import (
 // as one that failed; what its command did is found out later.
 const patience = 3 * time.Second
 
-// errand is one command of an owner's for the store, run outside Receive; with
-// its outcome it is then the message that goes back to the owner.
+// errand is what an owner has done outside Receive, one command for the store as
+// a rule; with its outcome it is then the message that goes back to the owner.
 type errand struct {
 	tree.Quiet
 	tree.Job
@@ -91,28 +91,30 @@ func (t *tried) Failed(err error) {
 type released struct {
 	errand
 	release lease.Release
-	batch   [1]lease.Release // as it is sent
+	batch   [1]lease.Release // as it is sent first
 	err     error
 }
 
 // Do implements tree.Task.
 func (r *released) Do() {
 	begin := time.Now()
-	r.once()
+	r.batch[0] = r.release
+	r.once(r.batch[:])
 	if r.err != nil && !lease.IsLoss(r.err) && r.release.Certain && time.Since(begin) < patience {
 		// The reply is missing. Again, so that the key does not stand until
 		// its TTL; but "gone" can now be our own doing.
 		r.release.Certain = false
-		if r.once(); lease.IsLoss(r.err) {
+		// A batch of its own: the first one may still be read.
+		if r.once([]lease.Release{r.release}); lease.IsLoss(r.err) {
 			r.err = nil
 		}
 	}
 	r.report(r)
 }
 
-func (r *released) once() {
-	r.batch[0], r.err = r.release, nil
-	r.cfg.Store.Release(r.cfg.Context, r.batch[:], func(_ int, err error) { r.err = err })
+func (r *released) once(batch []lease.Release) {
+	r.err = nil
+	r.cfg.Store.Release(r.cfg.Context, batch, func(_ int, err error) { r.err = err })
 }
 
 // Failed implements tree.Task.
@@ -139,7 +141,7 @@ func (m *checked) Do() {
 	m.sent = time.Now()
 	switch {
 	case m.need.caller:
-		for n := 0; n < yields && !m.came.Load(); n++ {
+		for n := 0; n < yields && !m.came.Load() && time.Since(m.sent) < yielding; n++ {
 			runtime.Gosched()
 		}
 	case m.need.check:

@@ -73,7 +73,7 @@ type activity struct {
 	acquisition
 	watch
 	trackAt time.Time // when the renewer gets to know of the lease, zero when it does
-	turn    time.Time // when this turn of hand-overs began; long ago when not known
+	turn    time.Time // when this turn of hand-overs began; zero after a long hold
 	leaving *waiter   // has settled, and waits for what the store says
 	arrange *checked  // for the hand-over that is under way
 	lost    error     // the renewer's word, while that is so
@@ -147,7 +147,8 @@ func (o *owner) awake() {
 
 // doze lets the activity go when a hold lasts that nobody waits for.
 func (o *owner) doze() {
-	if o.state == held && o.queue.empty() && !o.watching() && o.nextEvent().IsZero() {
+	quiet := o.queue.empty() && !o.watching() && o.nextEvent().IsZero()
+	if o.state == held && quiet && time.Since(o.turn) >= turnLength {
 		o.timer.Stop()
 		o.activity = nil
 	}

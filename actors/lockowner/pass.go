@@ -15,6 +15,8 @@ const (
 	// yields is how often others get to run, at most, before a lease that was
 	// handed over goes back to the store: those who were served may come again.
 	yields = 50
+	// yielding bounds the time of that, on a machine that is busy with other things.
+	yielding = time.Millisecond
 )
 
 // need is what a hand-over needs first. The zero value: nothing.
@@ -124,7 +126,7 @@ func (o *owner) reply() {
 	}
 }
 
-// run has the store asked for what a hand-over needs.
+// run has done what a hand-over needs.
 func (o *owner) run(n need) {
 	t := o.tenure
 	if n.check {

@@ -152,6 +152,7 @@ func (o *owner) grant(now time.Time) {
 // grant makes w's hold of the lease.
 func (w *waiter) grant(t *tenure) {
 	w.answered = true
+	w.host.Keep() // whoever asked for the lock: its release is the holder's business
 	h := &w.hold
 	h.call, h.tenure = w.Acquire, t
 	if w.Ask.Fencing && t.tokens.left() {

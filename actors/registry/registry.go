@@ -52,9 +52,7 @@ func (r *registry) Receive(c actor.Context) {
 		r.timer = tree.NewTimer(r.cfg.Owners.System, c.Self(), &tick{})
 	case *actor.Stopping:
 		r.timer.Stop()
-		if r.state == open || r.state == draining {
-			r.state = closed // of every owner's end we hear now
-		}
+		r.state = closed // of every owner's end we hear now
 	case *tick:
 		r.sweep(c)
 	case *lockowner.Acquire:

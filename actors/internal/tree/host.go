@@ -2,9 +2,9 @@ package tree
 
 import "sync/atomic"
 
-// Host is a goroutine on offer: whoever sends a message with a Host in it may be
-// given the job that the message leads to, which saves a change of goroutines.
-// The offer stands from Lend to Take. The zero value offers nothing.
+// Host is a goroutine on offer: whoever sends a message may be given the job that
+// the message leads to, which saves a change of goroutines. The offer stands from
+// Lend to Take or Keep. The zero value offers nothing.
 type Host struct {
 	state atomic.Int32
 	job   *Job
@@ -16,11 +16,14 @@ const (
 	given
 )
 
-// Lend begins an offer. The last one has been taken.
+// Lend begins an offer, or renews the one that stands: whoever takes first has it.
 func (h *Host) Lend() { h.state.Store(offered) }
 
 // Lent says whether the offer stands. Nil offers nothing.
 func (h *Host) Lent() bool { return h != nil && h.state.Load() == offered }
+
+// Keep withdraws an offer that nobody has taken up.
+func (h *Host) Keep() { h.state.CompareAndSwap(offered, engaged) }
 
 // Take ends the offer. It is the job that was given, once, nil for none, to be
 // run by the caller.
