@@ -45,7 +45,7 @@ func (m *Manager) take(ctx context.Context, a *lockowner.Acquire) (*lockowner.Ho
 		if ctx.Err() != nil {
 			m.gate.exit()
 			m.node.Release(ans.Hold)
-			return nil, &lease.AcquireError{Key: a.Key, Attempts: 1, Err: ended(ctx, nil)}
+			return nil, a.Unused(ended(ctx, nil))
 		}
 		return ans.Hold, nil
 	case *lockowner.Refused:

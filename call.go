@@ -189,7 +189,7 @@ func (c *call) answered(ans any) (bool, error) {
 		if ans.shutdown {
 			return false, m.park(c.ctx, key)
 		}
-		return false, &lease.AcquireError{Key: key, Attempts: 1, Err: ended(c.ctx, nil)}
+		return false, c.acquire.Unused(ended(c.ctx, nil))
 	case *lockowner.Released:
 		return true, c.finish(nil)
 	case *lockowner.Lost:
@@ -209,7 +209,7 @@ func (c *call) lost(h *lockowner.Hold, e *lease.LockLostError) (bool, error) {
 		if h != nil && !lease.IsLoss(e.Err) {
 			c.m.node.Discard(h) // no callback will
 		}
-		return false, &lease.AcquireError{Key: c.acquire.Key, Attempts: 1, Err: e.Err}
+		return false, c.acquire.Unused(e.Err)
 	case c.state.CompareAndSwap(running, abandoned):
 		return false, e
 	}

@@ -21,7 +21,9 @@ type ender struct {
 
 func (s *ender) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt, error) {
 	at, err := s.Store.Acquire(ctx, a)
-	s.end()
+	if at.Acquired {
+		s.end()
+	}
 	return at, err
 }
 
@@ -44,8 +46,9 @@ func TestContextEndsWithTheGrant(t *testing.T) {
 				mem := memstore.New()
 				ctx, cancel := context.WithCancel(t.Context())
 				m := startManager(t, actorlock.Config{Store: &ender{Store: mem, end: cancel}, System: sending(slowToReturn)})
-				err := m.WithLock(ctx, "k", never(t), opts...)
-				refused(t, err)
+				foreign(mem, "k", 3*time.Second)
+				err := m.WithLock(ctx, "k", never(t), append(opts, actorlock.RetryAttempts(forever))...)
+				require.InDelta(t, 3, refused(t, err).Waited.Seconds(), 2)
 				require.ErrorIs(t, err, context.Canceled)
 				pass(2 * time.Second)
 				require.Zero(t, mem.Len(), "what was granted goes back")

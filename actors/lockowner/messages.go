@@ -79,6 +79,12 @@ func (m *Acquire) Cancel() *Cancel {
 	return &Cancel{Acquire: m}
 }
 
+// Unused is the error of a call that got the lock when it could not use it any
+// more. It knows of the one attempt that got it.
+func (m *Acquire) Unused(err error) *lease.AcquireError {
+	return &lease.AcquireError{Key: m.Key, Attempts: 1, Waited: time.Since(m.waiter.budget.start), Err: err}
+}
+
 // Grantee is a caller who can start on a hold at once, in whatever goroutine it
 // was got: the grant does not wait for the owner's turn. Granted is called once
 // at most, and must not block.
