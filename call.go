@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"github.com/actorlock/actorlock/actors/lockowner"
 	"github.com/actorlock/actorlock/lease"
@@ -42,8 +43,8 @@ type outcome struct {
 }
 
 // late: callback's goroutine -> caller. The lock came when it could not be used
-// any more.
-type late struct{ shutdown bool }
+// any more, for the reason given, nil when that is the caller's context.
+type late struct{ reason error }
 
 // Run implements warm.Runner: it asks for the lock, and goes on to the callback
 // when it gets that at once.
@@ -108,7 +109,7 @@ func (c *call) body() {
 	c.out.goexit = false
 }
 
-// returned is deferred by Run, since the callback may not return.
+// returned is deferred by body, since the callback may not return.
 func (c *call) returned() {
 	if c.out.goexit {
 		if r := recover(); r != nil {
@@ -126,14 +127,19 @@ func (c *call) returned() {
 
 // start decides whether the callback may start.
 func (c *call) start() *late {
-	switch {
-	case !c.m.enter(c.acquire.Lineage):
-		return &late{shutdown: true}
-	case c.ctx.Err() != nil, !c.state.CompareAndSwap(pending, running): // lost before it began
-		c.m.gate.exit()
-		return &late{}
+	if !c.m.enter(c.acquire.Lineage) {
+		return &late{reason: lease.ErrShutdown}
 	}
-	return nil
+	var l *late
+	if lost, ok := c.hold.Ended(time.Now()).(*lease.LockLostError); ok {
+		l = &late{reason: lost.Err}
+	} else if c.ctx.Err() != nil || !c.state.CompareAndSwap(pending, running) { // lost before it began
+		l = &late{}
+	}
+	if l != nil {
+		c.m.gate.exit()
+	}
+	return l
 }
 
 // settle is the end of the callback.
@@ -186,10 +192,13 @@ func (c *call) answered(ans any) (bool, error) {
 	case *lockowner.Refused:
 		return false, m.refused(c.ctx, key, ans)
 	case *late:
-		if ans.shutdown {
+		switch ans.reason {
+		case nil:
+			return false, c.acquire.Unused(ended(c.ctx, nil))
+		case lease.ErrShutdown:
 			return false, m.park(c.ctx, key)
 		}
-		return false, c.acquire.Unused(ended(c.ctx, nil))
+		return false, c.acquire.Unused(ans.reason)
 	case *lockowner.Released:
 		return true, c.finish(nil)
 	case *lockowner.Lost:

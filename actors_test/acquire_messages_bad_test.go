@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/actorlock/actorlock"
 	"github.com/actorlock/actorlock/actors/lockowner"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
@@ -65,5 +66,29 @@ func TestMessagesWithoutContent(t *testing.T) {
 		root.Send(granted.Hold.Owner(), granted.Hold.Release())
 		require.IsType(t, &lockowner.Released{}, <-reply)
 		require.NoError(t, m.WithLock(t.Context(), "k", nothing))
+	})
+}
+
+// contract 6.4: a lineage that nothing was put into is an empty one.
+func TestMessageWithAnEmptyLineage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := newManager(t, memstore.New())
+		h := hold(t, m, "other")
+		reply := make(chan any, 2)
+		m.System().Root.Send(m.Registry(), &lockowner.Acquire{
+			Key: "k", Ask: lockowner.Ask{TTL: time.Second}, Lineage: &lockowner.Lineage{}, Reply: reply,
+		})
+		granted := (<-reply).(*lockowner.Granted)
+		m.System().Root.Send(granted.Hold.Owner(), granted.Hold.Release())
+		require.IsType(t, &lockowner.Released{}, <-reply)
+		drained := make(chan error)
+		go func() { drained <- m.Drain(t.Context()) }()
+		pass(time.Second)
+		m.System().Root.Send(m.Registry(), &lockowner.Acquire{
+			Key: "k", Ask: lockowner.Ask{TTL: time.Second}, Lineage: &lockowner.Lineage{}, Reply: reply,
+		})
+		require.ErrorIs(t, (<-reply).(*lockowner.Refused).Err, actorlock.ErrShutdown)
+		require.NoError(t, h.let())
+		require.NoError(t, <-drained)
 	})
 }

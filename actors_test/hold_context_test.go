@@ -3,6 +3,10 @@ package actors_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,5 +164,60 @@ func TestHoldOutlivesTheCallersContext(t *testing.T) {
 			require.Equal(t, want, err)
 			require.False(t, peek(t, mem, "k").Held)
 		}
+	})
+}
+
+// contract 3.3: who prints the context does not race with who looks at it.
+func TestHoldContextIsPrinted(t *testing.T) {
+	m := newManager(t, memstore.New())
+	for range 50 {
+		require.NoError(t, m.WithLock(t.Context(), "k", func(ctx context.Context) error {
+			var all sync.WaitGroup
+			all.Go(func() { require.Contains(t, fmt.Sprint(ctx), `"k"`) })
+			all.Go(func() {
+				runtime.Gosched()
+				require.NoError(t, ctx.Err())
+			})
+			all.Wait()
+			return nil
+		}))
+	}
+}
+
+// stubborn is a context of the caller's own making whose Err takes long when it
+// is asked at the wrong time.
+type stubborn struct {
+	context.Context
+	wrong *atomic.Bool
+}
+
+func (c stubborn) Err() error {
+	if c.wrong.Load() {
+		<-time.After(time.Hour)
+	}
+	return c.Context.Err()
+}
+
+// contract 5.2: a loss is told without asking the caller's context.
+func TestHoldContextOfTheCallersOwn(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
+		m := newManager(t, f, actorlock.TTL(3*time.Second))
+		var wrong atomic.Bool
+		begun, free, done := make(chan struct{}), make(chan struct{}), make(chan error)
+		go func() {
+			done <- m.WithLock(stubborn{t.Context(), &wrong}, "k", func(context.Context) error {
+				close(begun)
+				<-free
+				return nil
+			})
+		}()
+		<-begun
+		mem.Steal("k", "other/1", 10*time.Second)
+		wrong.Store(true)
+		begin := time.Now()
+		require.ErrorIs(t, <-done, actorlock.ErrLeaseTaken)
+		require.Less(t, time.Since(begin), 3*time.Second)
+		wrong.Store(false)
+		close(free)
 	})
 }

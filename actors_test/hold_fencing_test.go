@@ -2,10 +2,12 @@ package actors_test
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/actorlock/actorlock"
 	"github.com/actorlock/actorlock/internal/redistest"
+	"github.com/actorlock/actorlock/lease"
 	"github.com/actorlock/actorlock/lease/leasetest"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
@@ -241,4 +244,42 @@ func place(m *redistest.Monitor, text string) int {
 	return slices.IndexFunc(m.Lines(), func(line string) bool {
 		return strings.Contains(line, " lua]") && strings.Contains(line, `"SET"`) && strings.Contains(line, text)
 	})
+}
+
+// lossy executes an acquire and loses its reply, once.
+type lossy struct {
+	lease.Store
+	lose atomic.Bool
+	lost chan struct{}
+}
+
+func (s *lossy) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt, error) {
+	at, err := s.Store.Acquire(ctx, a)
+	if err == nil && s.lose.CompareAndSwap(true, false) {
+		close(s.lost)
+		return lease.Attempt{}, &lease.StoreError{Op: "acquire", Kind: lease.Unknown, Err: io.EOF}
+	}
+	return at, err
+}
+
+// contract 3.4: also when an attempt without fencing, whose reply was lost, has
+// got the key: it has minted no token that the next one could be given again.
+func TestHoldTokenAfterALostAcquireWithout(t *testing.T) {
+	t.Parallel()
+	srv := redisServer(t)
+	s := &lossy{Store: deaf{redisStore(t, userClient(t, srv.Addr()))}, lost: make(chan struct{})}
+	m := newManager(t, s)
+	h := holding(t, t.Context(), m, "k")
+	first := h.token()
+	h.release()
+	s.lose.Store(true)
+	without := start(m, "k", nothing, actorlock.Fencing(false), retryForever, actorlock.RetryDelay(time.Hour))
+	<-s.lost
+	next := queueUp(t, t.Context(), m, "k", retryForever, actorlock.RetryDelay(100*time.Millisecond))
+	waiters(t, m, "k", 2)
+	without.cancel(nil)
+	require.Error(t, without.wait())
+	next.granted()
+	require.Greater(t, next.token(), first)
+	next.release()
 }

@@ -35,3 +35,26 @@ func TestLostBeforeTheCallbackBegan(t *testing.T) {
 		})
 	}
 }
+
+// contract 5.1: a callback does not begin on a lease that has expired, when
+// whoever got that was stopped for so long.
+func TestLeaseThatExpiredBeforeTheCallbackBegan(t *testing.T) {
+	for name, opts := range map[string][]actorlock.Option{"": nil, "await": {actorlock.AwaitCallback()}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				mem := memstore.New()
+				m := startManager(t, actorlock.Config{Store: mem, System: sending(func(msg any, send func()) {
+					if isOutcome(msg) {
+						<-time.After(2 * time.Second)
+					}
+					send()
+				})})
+				err := m.WithLock(t.Context(), "k", never(t), append(opts, actorlock.TTL(time.Second))...)
+				require.ErrorIs(t, err, actorlock.ErrLeaseExpired)
+				refused(t, err)
+				pass(2 * time.Second)
+				require.Zero(t, mem.Len())
+			})
+		})
+	}
+}

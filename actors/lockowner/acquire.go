@@ -14,6 +14,7 @@ type acquisition struct {
 	gap       time.Duration // shortest delay among those whose due time has come
 	jitter    float64       // of the next attempt, in [0,1)
 	unsure    bool          // the outcome of an attempt is not known
+	bare      bool          // an attempt has asked for no fencing: it mints no token
 	owed      bool          // a due time has come since the last attempt
 	hinted    bool          // the key may have become free since then
 	expires   time.Time     // when the holder's key does, as last seen; asked once
@@ -83,6 +84,10 @@ func (o *owner) nextAttempt() time.Time {
 // attempt asks the store for the key on behalf of the head of the queue.
 func (o *owner) attempt(now time.Time) {
 	head := o.queue.head()
+	if o.unsure && o.bare && head.Ask.Fencing {
+		o.abandon() // what it may have got has no token of its own
+		return
+	}
 	if o.value == "" {
 		o.value, o.unsure = lease.NewValue(o.cfg.Node), false
 	}
@@ -93,6 +98,7 @@ func (o *owner) attempt(now time.Time) {
 	if !head.budget.spent() {
 		asked.Mark = max(2*head.budget.delay, 10*time.Millisecond)
 	}
+	o.bare = o.bare || !asked.Fence
 	o.sent, o.owed, o.hinted, o.expires = now, false, false, time.Time{}
 	o.jitter = jitter()
 	o.state = acquiring

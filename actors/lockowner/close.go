@@ -55,9 +55,10 @@ func (o *owner) shut(now time.Time) {
 // lease is released, and the key starts anew.
 func (o *owner) Fail(c actor.Context, reason any) {
 	o.awake()
+	o.host = nil
 	now := time.Now()
 	err := fmt.Errorf("lock owner failed: %v", reason)
-	if m, ok := c.Message().(*Acquire); ok && !m.waiter.answered && m.waiter.place == nil {
+	if m, ok := c.Message().(*Acquire); ok && m.waiter.place == nil && !m.waiter.answered {
 		m.waiter.Acquire = m
 		o.refuse(&m.waiter, now, err)
 	}

@@ -2,6 +2,7 @@ package lockowner
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -35,11 +36,17 @@ func (c *holdContext) look() context.Context {
 
 // end cancels the context, with the hold's mu locked.
 func (c *holdContext) end(cause error) {
-	if c.inner == nil && c.parent.Err() == nil {
-		return // whoever looks later sees why the hold ended
+	if c.inner != nil { // otherwise whoever looks later sees why the hold ended
+		c.cancel(cause)
 	}
-	c.look()
-	c.cancel(cause)
+}
+
+// settle looks before a release, if the parent has ended: that came first then.
+// The parent may be the caller's own code, which the owner does not run.
+func (c *holdContext) settle() {
+	if c.parent.Err() != nil {
+		c.ending()
+	}
 }
 
 // ending is the context without the lineage.
@@ -65,6 +72,11 @@ func (c *holdContext) Err() error {
 	}
 	c.line.hold.Ended(time.Now())
 	return inner.Err()
+}
+
+// String keeps whoever prints the context from looking into it.
+func (c *holdContext) String() string {
+	return "lock context of " + strconv.Quote(c.line.hold.call.Key)
 }
 
 // Value implements context.Context. The context package asks by a key of its own

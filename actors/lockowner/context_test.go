@@ -33,6 +33,7 @@ func TestHoldContextTellsWhatCameFirst(t *testing.T) {
 				require.NoError(t, ctx.Err(), name)
 			}
 			c.first(h, cancel)
+			h.Release() // made by who runs the callback
 			h.end(lease.ErrReleased)
 			cancel(errParent)
 			require.Equal(t, c.cause, context.Cause(ctx), "%s, looked %v", name, looked)

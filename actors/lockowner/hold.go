@@ -34,13 +34,18 @@ func (h *Hold) Lease() lease.Lease {
 // Owner is the actor that Release goes to.
 func (h *Hold) Owner() *actor.PID { return h.tenure.owner }
 
-// Release is the message that releases the hold, to be sent to its Owner once.
+// Release is the message that releases the hold, to be sent to its Owner once,
+// by the goroutine that has called Bind.
 func (h *Hold) Release() *Release {
+	if h.ctx != nil {
+		h.ctx.settle()
+	}
 	h.release.Hold = h
 	return &h.release
 }
 
-// host is the goroutine of whoever sends Release: that of Acquire has been sent.
+// host is the goroutine of whoever sends Release. It was that of whoever sent
+// Acquire, until the grant.
 func (h *Hold) host() *tree.Host {
 	if h == nil || h.call == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 )
 
 // Lineage is the chain of holds that a context descends from, innermost first.
-// A nil Lineage is an empty one.
+// Nil is an empty one, and so is the zero value.
 type Lineage struct {
 	hold  *Hold
 	outer *Lineage
@@ -33,7 +33,7 @@ func (l *Lineage) Hold() *Hold {
 func (l *Lineage) Find(origin, key string) *Hold {
 	for ; l != nil; l = l.outer {
 		h := l.hold
-		if h.call.Key == key && h.tenure.cfg.Origin == origin && !h.released() {
+		if h != nil && h.call.Key == key && h.tenure.cfg.Origin == origin && !h.released() {
 			return h
 		}
 	}
@@ -43,7 +43,7 @@ func (l *Lineage) Find(origin, key string) *Hold {
 // Live says whether the lineage has a hold of origin's manager that lasts.
 func (l *Lineage) Live(origin string, now time.Time) bool {
 	for ; l != nil; l = l.outer {
-		if l.hold.tenure.cfg.Origin == origin && l.hold.Ended(now) == nil {
+		if l.hold != nil && l.hold.tenure.cfg.Origin == origin && l.hold.Ended(now) == nil {
 			return true
 		}
 	}

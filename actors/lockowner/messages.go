@@ -31,7 +31,8 @@ type Ask struct {
 // sender when Reply is nil; an actor that holds a lock by message loses it when
 // it stops. A message is sent once and not changed afterwards.
 //
-// With a Grantee, that is told of the grant instead of getting *Granted.
+// With a Grantee, that is told of the grant instead of getting *Granted, but for
+// a shared one.
 type Acquire struct {
 	tree.Quiet
 	Key     string // the caller's, without prefix

@@ -74,6 +74,7 @@ type activity struct {
 	watch
 	trackAt time.Time // when the renewer gets to know of the lease, zero when it does
 	turn    time.Time // when this turn of hand-overs began; zero after a long hold
+	since   time.Time // when the hold began; zero after a long hold
 	leaving *waiter   // has settled, and waits for what the store says
 	arrange *checked  // for the hand-over that is under way
 	lost    error     // the renewer's word, while that is so
@@ -147,8 +148,9 @@ func (o *owner) awake() {
 
 // doze lets the activity go when a hold lasts that nobody waits for.
 func (o *owner) doze() {
-	quiet := o.queue.empty() && !o.watching() && o.nextEvent().IsZero()
-	if o.state == held && quiet && time.Since(o.turn) >= turnLength {
+	now := time.Now()
+	quiet := o.queue.empty() && !o.watching() && o.nextEvent(now).IsZero()
+	if o.state == held && quiet && now.Sub(o.turn) >= turnLength {
 		o.timer.Stop()
 		o.activity = nil
 	}
@@ -196,7 +198,7 @@ func (o *owner) step(now time.Time) {
 	}
 	// Once there is a reason to watch, as long as anybody waits.
 	o.watchIf(!o.queue.empty() && (o.state == waiting || o.watching()))
-	o.timer.Set(o.nextEvent())
+	o.timer.Set(o.nextEvent(now))
 	if o.state == idle && o.probed {
 		o.probed = false
 		o.timer.Stop()
@@ -210,8 +212,9 @@ func (o *owner) rest() {
 	o.acquisition = acquisition{}
 }
 
-// nextEvent is when step has something to do without a message.
-func (o *owner) nextEvent() time.Time {
+// nextEvent is when step, which was done at now, has something to do without a
+// message.
+func (o *owner) nextEvent(now time.Time) time.Time {
 	at := o.queue.due()
 	if o.state == waiting {
 		at = sooner(at, o.nextAttempt())
@@ -220,7 +223,7 @@ func (o *owner) nextEvent() time.Time {
 	if o.state == held {
 		at = sooner(at, o.until)
 	}
-	if o.flying() && o.overdue.After(time.Now()) {
+	if o.flying() && o.overdue.After(now) {
 		at = sooner(at, o.overdue)
 	}
 	return at

@@ -15,7 +15,8 @@ const (
 	// yields is how often others get to run, at most, before a lease that was
 	// handed over goes back to the store: those who were served may come again.
 	yields = 50
-	// yielding bounds the time of that, on a machine that is busy with other things.
+	// yielding ends that, and it is done only after holds that are shorter: on a
+	// busy machine others run for long before it is our turn again.
 	yielding = time.Millisecond
 )
 
@@ -41,7 +42,7 @@ func (o *owner) settle(h *Hold, now time.Time) {
 func (o *owner) onward(now time.Time) {
 	w, t := o.queue.head(), o.tenure
 	switch {
-	case w == nil && t.passed && o.mayPass(nil, now):
+	case w == nil && t.passed && now.Sub(o.since) < yielding && o.mayPass(nil, now):
 		o.run(need{caller: true})
 		return
 	case w == nil:

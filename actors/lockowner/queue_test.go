@@ -65,8 +65,8 @@ func TestQueueKnowsWhoIsDueFirst(t *testing.T) {
 	require.Equal(t, 3, q.len(), "but it stays in the queue")
 	for i := range 10 {
 		require.Equal(t, fast, q.first())
-		require.Equal(t, time.Duration(i+1)*time.Second, q.clock.DueOf(fast).Sub(now))
-		require.True(t, fast.budget.count(q.clock.DueOf(fast), 0))
+		require.Equal(t, time.Duration(i+1)*time.Second, q.due().Sub(now))
+		require.True(t, fast.budget.count(q.due(), 0))
 		q.update(fast)
 	}
 	q.remove(fast)

@@ -95,7 +95,7 @@ func (o *owner) begin(m *tried, now time.Time) {
 
 // occupy makes w's hold the one that lasts.
 func (o *owner) occupy(w *waiter, now time.Time) {
-	o.state, o.hold, o.holder, o.until = held, &w.hold, w, time.Time{}
+	o.state, o.hold, o.holder, o.until, o.since = held, &w.hold, w, time.Time{}, now
 	o.tenure.passed = o.tenure.used
 	o.tenure.used = true
 	if w.Ask.MaxHold > 0 {

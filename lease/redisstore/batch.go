@@ -113,7 +113,7 @@ func (l *lane) batch(ctx context.Context, op string, cmds []*command, settle fun
 	if len(cmds) == 0 {
 		return
 	}
-	if len(cmds) <= 2 {
+	if len(cmds) == 1 || len(cmds) == 2 && cmds[0].item < 0 { // one lease
 		l.chunk(ctx, op, cmds, settle)
 		return
 	}

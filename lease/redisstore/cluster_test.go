@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -60,4 +61,24 @@ func TestClusterBatchWithAHungServer(t *testing.T) {
 	require.Equal(t, slow, failed)
 	require.Equal(t, len(batch)-slow, early)
 	require.NoError(t, second.Resume())
+}
+
+// So it is with two keys.
+func TestClusterPairWithAHungServer(t *testing.T) {
+	cluster := redistest.StartCluster(t, 2, false, redistest.Args("--cluster-node-timeout", "60000"))
+	s := clusterStore(t, cluster.Masters[0])
+	var batch [2]lease.Extension
+	for i := 0; batch[0].Key == "" || batch[1].Key == ""; i++ {
+		key := "key" + strconv.Itoa(i)
+		value, _ := take(t, s, key)
+		batch[cluster.Of(t, key)] = lease.Extension{Key: key, Value: value, TTL: long}
+	}
+	require.NoError(t, cluster.Masters[1].Pause())
+	start := time.Now()
+	var early [2]bool
+	s.Extend(brief(t, time.Second), batch[:], func(i int, err error) {
+		early[i] = err == nil && time.Since(start) < 500*time.Millisecond
+	})
+	require.Equal(t, [2]bool{true, false}, early)
+	require.NoError(t, cluster.Masters[1].Resume())
 }

@@ -52,15 +52,6 @@ func (a *Agenda[E]) Due() time.Time {
 	return a.lines[0].at
 }
 
-// DueOf is when e is, the zero time when it is not in.
-func (a *Agenda[E]) DueOf(e E) time.Time {
-	i, in := a.find(e)
-	if !in {
-		return time.Time{}
-	}
-	return a.lines[i].at
-}
-
 // Set moves e to its place for at, or puts it in.
 func (a *Agenda[E]) Set(e E, at time.Time) {
 	s := e.slot()

@@ -39,7 +39,7 @@ func TestAgendaIsInOrder(t *testing.T) {
 		for i, l := range a.lines {
 			e := l.entry
 			require.Equal(t, i+1, e.place)
-			require.False(t, a.DueOf(e).Before(a.Due()))
+			require.False(t, l.at.Before(a.Due()))
 		}
 	}
 	last := base

@@ -16,8 +16,8 @@ const (
 	given
 )
 
-// Lend begins an offer, or renews the one that stands: whoever takes first has it.
-func (h *Host) Lend() { h.state.Store(offered) }
+// Lend begins an offer, unless one stands or has been taken up.
+func (h *Host) Lend() { h.state.CompareAndSwap(engaged, offered) }
 
 // Lent says whether the offer stands. Nil offers nothing.
 func (h *Host) Lent() bool { return h != nil && h.state.Load() == offered }

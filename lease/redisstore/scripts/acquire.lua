@@ -31,7 +31,7 @@ if ARGV[3] ~= '0' then
     last = nil -- 2^53: beyond it numbers are not exact any more
   end
   if value and last then
-    token = last -- an earlier send of this attempt minted it
+    token = last -- an earlier send of this value minted it
   else
     -- The token is stored before the lock is set, so that a script that fails
     -- in between leaves no lock without an owner.
