@@ -21,13 +21,15 @@ func (c *call) begin() {
 		if o.key != c.key {
 			continue
 		}
-		if !o.returned.IsZero() {
+		root := o
+		if o.inside != nil {
+			root = o.inside // whose lock it shares, and may outlive
+		}
+		if !o.returned.IsZero() || !root.returned.IsZero() {
 			c.former = o
 			continue
 		}
-		if c.inside = o; o.inside != nil {
-			c.inside = o.inside
-		}
+		c.inside = root
 		return
 	}
 	w.pending[c.key] = append(w.pending[c.key], c)
