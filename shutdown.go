@@ -25,7 +25,8 @@ func (m *Manager) Drain(ctx context.Context) error {
 // *LockLostError that their calls return; their locks are released at once,
 // without waiting for them. It returns when everything is released and every
 // actor has stopped, or when ctx ends: then with a *ShutdownError that names the
-// keys left to expire with their TTL. A store passed in stays open.
+// keys left to expire with their TTL, all of them if ctx has ended before. A store
+// passed in stays open.
 //
 // It may be called at any time, also from a callback. Another call waits for
 // the first one's result.
