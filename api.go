@@ -84,8 +84,9 @@ func (m *Manager) System() *actor.ActorSystem { return m.node.System() }
 func (m *Manager) Registry() *actor.PID { return m.node.Registry() }
 
 // LeaseFrom returns the lease that ctx, a callback's context or one that
-// descends from it, was given: of nested locks the innermost. The lease is a
-// snapshot; ask again for its current deadline.
+// descends from it, was given: of nested locks the innermost. It does not say
+// whether the lock is still held, as ctx.Err does. The lease is a snapshot; ask
+// again for its current deadline, which is zero once the hold has ended.
 func LeaseFrom(ctx context.Context) (lease.Lease, bool) {
 	if ctx == nil {
 		return lease.Lease{}, false
@@ -108,7 +109,8 @@ type Info struct {
 
 // Inspect looks at a lock without touching it. It fails with ErrInvalidConfig
 // for an empty key, ErrShutdown after Shutdown, and the store's error, for
-// instance when the key is of another type.
+// instance when the key is of another type. How long it may take is up to ctx and
+// the time-outs of the store's client.
 func (m *Manager) Inspect(ctx context.Context, key string) (Info, error) {
 	if err := m.check(ctx, key); err != nil {
 		return Info{}, err

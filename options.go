@@ -89,7 +89,7 @@ func (s *settings) apply(opts []Option) {
 // TTL is the lock's time to live, cut to whole milliseconds; default 30 s. It is
 // extended in the background for as long as the lock is held, so it bounds only
 // how long a crashed holder keeps others out. Refused below 1 ms and above
-// lease.MaxTTL (a hundred years).
+// lease.MaxTTL (a hundred years); below 100 ms a busy machine may lose it.
 func TTL(d time.Duration) Option {
 	return func(s *settings) {
 		if d < time.Millisecond || d > lease.MaxTTL {

@@ -8,6 +8,7 @@ import (
 // descends from a live lease of its own, and waits until the running callbacks
 // (and locks from Acquire) have ended, or returns ctx's error. From its first
 // moment other calls behave as after Shutdown. Call Shutdown next.
+// A callback that calls it waits for itself.
 func (m *Manager) Drain(ctx context.Context) error {
 	if m == nil || m.node == nil {
 		return nil

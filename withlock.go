@@ -25,7 +25,8 @@ import (
 // manager, runs its callback at once: the lock is re-entrant.
 //
 // A panic of callback is raised again in the caller as a *PanicError, and
-// runtime.Goexit ends the caller, after the lock was released.
+// runtime.Goexit ends the caller, after the lock was released. When the call has
+// returned before, with a loss, a panic is logged.
 //
 // After Shutdown (and Drain) a call does not return before its own ctx ends,
 // and for ever when that never ends; cancel the contexts of your workers before

@@ -42,7 +42,7 @@ var (
 // run. It unwraps to Err.
 type AcquireError struct {
 	Key      string
-	Attempts int           // made, of the call's budget
+	Attempts int           // made, of the call's budget; 0 after Shutdown or Drain
 	Waited   time.Duration // since the call's first attempt
 	Holder   string        // node id of the holder last seen, "" when unknown
 	// TTL is what the holder's key has left: 0 not seen, NoExpiry when it has
