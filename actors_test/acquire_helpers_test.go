@@ -220,14 +220,5 @@ func (c *call) settled() bool {
 	}
 }
 
-// waiters waits until n calls of m wait for key.
-func waiters(t *testing.T, m *actorlock.Manager, key string, n int) {
-	t.Helper()
-	eventually(t, func() bool {
-		info, err := m.Inspect(context.Background(), key)
-		return err == nil && info.Waiters == n
-	}, "waiters of "+key)
-}
-
 // retryForever waits as long as it takes.
 var retryForever = actorlock.RetryAttempts(actorlock.RetryForever)

@@ -26,9 +26,9 @@ func TestGrantThatReachesNobody(t *testing.T) {
 						Ask: lockowner.Ask{TTL: time.Second, Attempts: forever, HandOver: true},
 					})
 				}
-				waiters(t, m, "k", 100)
+				queued(t, m, "k", 100)
 				next := start(m, "k", nothing)
-				waiters(t, m, "k", 101)
+				queued(t, m, "k", 101)
 				require.NoError(t, h.let())
 				require.NoError(t, next.wait())
 				pass(time.Second)

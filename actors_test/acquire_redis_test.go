@@ -89,7 +89,7 @@ func TestManyWaitersCostRedisNoMoreThanOne(t *testing.T) {
 		for range n {
 			calls = append(calls, start(m, "k", never(t), retryForever, actorlock.RetryDelay(50*time.Millisecond)))
 		}
-		waiters(t, m, "k", n)
+		queued(t, m, "k", n)
 		srv.ResetCalls(t)
 		<-time.After(time.Second)
 		count := srv.Calls(t)
@@ -114,7 +114,7 @@ func TestHandOverAmongManyWaitersIsCheap(t *testing.T) {
 	for range 200 {
 		calls = append(calls, start(m, "k", nothing, retryForever))
 	}
-	waiters(t, m, "k", 200)
+	queued(t, m, "k", 200)
 	srv.ResetCalls(t)
 	require.NoError(t, h.let())
 	for _, c := range calls {

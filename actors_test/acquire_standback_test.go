@@ -22,7 +22,7 @@ func TestWaitEndsWhileStandingBack(t *testing.T) {
 		h := hold(t, first, "k")
 		free := make(chan struct{})
 		other := start(second, "k", func(context.Context) error { <-free; return nil })
-		waiters(t, second, "k", 1)
+		queued(t, second, "k", 1)
 		third := start(first, "k", never(t), actorlock.Wait(62*time.Millisecond))
 		pass(60 * time.Millisecond)
 		require.NoError(t, h.let())

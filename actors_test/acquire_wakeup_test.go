@@ -56,7 +56,7 @@ func TestReleasePassesFromNodeToNodeFast(t *testing.T) {
 	for range 10 {
 		h := hold(t, a, "k", actorlock.RetryDelay(delay), retryForever)
 		w := start(b, "k", nothing, actorlock.RetryDelay(delay), retryForever)
-		waiters(t, b, "k", 1)
+		queued(t, b, "k", 1)
 		require.NoError(t, h.let())
 		require.NoError(t, w.wait())
 	}

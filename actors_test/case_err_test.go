@@ -33,7 +33,7 @@ func TestCase_B047(t *testing.T) {
 	require.False(t, isConnection(err))
 
 	waits := start(m, "k", never(t), actorlock.RetryAttempts(4), actorlock.RetryDelay(time.Second))
-	waiters(t, m, "k", 1)
+	queued(t, m, "k", 1)
 	require.NoError(t, srv.Kill())
 	err = m.WithLock(t.Context(), "free", never(t), actorlock.RetryAttempts(0))
 	for _, err := range []error{err, waits.wait()} {

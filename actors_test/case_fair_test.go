@@ -71,12 +71,12 @@ func TestCase_B063(t *testing.T) {
 					return c
 				}
 				first, middle, last := wait("first"), wait("middle", opts...), wait("last")
-				waiters(t, m, "k", 3)
+				queued(t, m, "k", 3)
 				if opts == nil {
 					middle.cancel(nil)
 				}
 				require.ErrorIs(t, middle.wait(), actorlock.ErrHeld)
-				waiters(t, m, "k", 2)
+				queued(t, m, "k", 2)
 				released := time.Now()
 				require.NoError(t, h.let())
 				require.NoError(t, first.wait())

@@ -76,7 +76,7 @@ func TestCase_B059(t *testing.T) {
 		h := hold(t, redisManager(t, srv), key, actorlock.TTL(ttl))
 		m := redisManager(t, srv, retryForever)
 		w := start(m, key, never(t))
-		waiters(t, m, key, 1)
+		queued(t, m, key, 1)
 		subscribed(t, srv.Client(t), key, 1)
 		srv.ResetCalls(t)
 		used := processorTime()
@@ -116,7 +116,7 @@ func TestCase_B060(t *testing.T) {
 				return nil
 			}))
 		}
-		waiters(t, m, "k", n)
+		queued(t, m, "k", n)
 		srv.ResetCalls(t)
 		require.NoError(t, h.let())
 		for range turns {

@@ -102,7 +102,7 @@ func TestCase_B098(t *testing.T) {
 			calls = append(calls, start(m, strconv.Itoa(i%keys), never(t)))
 		}
 		for i := range keys {
-			waiters(t, m, strconv.Itoa(i), 2)
+			queued(t, m, strconv.Itoa(i), 2)
 		}
 		most = max(most, len(look.PubSubChannels(t.Context(), "*").Val()))
 		for _, c := range calls {

@@ -114,7 +114,7 @@ func TestCase_B076(t *testing.T) {
 			return nil
 		})
 	}()
-	waiters(t, m, "k", 1)
+	queued(t, m, "k", 1)
 	close(free)
 	require.NoError(t, h.let())
 	require.NoError(t, <-late)

@@ -83,7 +83,7 @@ func TestCase_B102(t *testing.T) {
 				}, actorlock.AwaitCallback())
 				pass(time.Millisecond)
 				calls := []*call{start(m, "k", never(t))}
-				waiters(t, m, "k", 1)
+				queued(t, m, "k", 1)
 				require.NoError(t, m.Shutdown(t.Context()))
 				require.ErrorIs(t, holder.wait(), actorlock.ErrShutdown)
 				err := <-nested

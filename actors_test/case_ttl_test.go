@@ -125,7 +125,7 @@ func TestCase_B069(t *testing.T) {
 		other = redisManager(t, srv, retryForever)
 		h := hold(t, other, "k", actorlock.TTL(10*time.Second))
 		next := start(other, "k", check, actorlock.TTL(ttl))
-		waiters(t, other, "k", 1)
+		queued(t, other, "k", 1)
 		require.NoError(t, h.let())
 		require.NoError(t, next.wait(), "by a hand-over")
 	}

@@ -68,7 +68,7 @@ func TestCase_B056(t *testing.T) {
 		for range 5 {
 			calls = append(calls, start(waiting, "k", nothing))
 		}
-		waiters(t, waiting, "k", 5)
+		queued(t, waiting, "k", 5)
 		subscribed(t, look, "k", 1)
 		disturb()
 		subscribed(t, look, "k", 1)

@@ -110,6 +110,15 @@ func eventually(t *testing.T, cond func() bool, what ...any) {
 	require.Eventually(t, cond, plenty, 2*time.Millisecond, what...)
 }
 
+// queued waits until n calls of m wait for key.
+func queued(t *testing.T, m *actorlock.Manager, key string, n int) {
+	t.Helper()
+	eventually(t, func() bool {
+		info, err := m.Inspect(context.Background(), key)
+		return err == nil && info.Waiters == n
+	}, "%d waiters for %s", n, key)
+}
+
 // logs is a logger and what it was given.
 type logs struct {
 	*slog.Logger

@@ -76,7 +76,7 @@ func TestMaxWaiters(t *testing.T) {
 		h := hold(t, m, "k")
 		two := actorlock.MaxWaiters(2)
 		first, second := start(m, "k", nothing, two), start(m, "k", nothing, two)
-		waiters(t, m, "k", 2)
+		queued(t, m, "k", 2)
 		begin := time.Now()
 		err := m.WithLock(t.Context(), "k", never(t), two)
 		require.ErrorIs(t, err, actorlock.ErrTooManyWaiters)
@@ -85,7 +85,7 @@ func TestMaxWaiters(t *testing.T) {
 		refused(t, err)
 		require.NoError(t, m.WithLock(t.Context(), "other", nothing, two), "each key by itself")
 		third := start(m, "k", nothing, actorlock.MaxWaiters(3))
-		waiters(t, m, "k", 3)
+		queued(t, m, "k", 3)
 		require.NoError(t, h.let())
 		for _, c := range []*call{first, second, third} {
 			require.NoError(t, c.wait())

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 
 	"github.com/actorlock/actorlock"
 	"github.com/actorlock/actorlock/internal/redistest"
-	"github.com/actorlock/actorlock/lease"
 	"github.com/actorlock/actorlock/lease/leasetest"
 	"github.com/actorlock/actorlock/lease/memstore"
 )
@@ -246,37 +244,29 @@ func place(m *redistest.Monitor, text string) int {
 	})
 }
 
-// lossy executes an acquire and loses its reply, once.
-type lossy struct {
-	lease.Store
-	lose atomic.Bool
-	lost chan struct{}
-}
-
-func (s *lossy) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt, error) {
-	at, err := s.Store.Acquire(ctx, a)
-	if err == nil && s.lose.CompareAndSwap(true, false) {
-		close(s.lost)
-		return lease.Attempt{}, &lease.StoreError{Op: "acquire", Kind: lease.Unknown, Err: io.EOF}
-	}
-	return at, err
-}
-
 // contract 3.4: also when an attempt without fencing, whose reply was lost, has
 // got the key: it has minted no token that the next one could be given again.
 func TestHoldTokenAfterALostAcquireWithout(t *testing.T) {
 	t.Parallel()
 	srv := redisServer(t)
-	s := &lossy{Store: deaf{redisStore(t, userClient(t, srv.Addr()))}, lost: make(chan struct{})}
-	m := newManager(t, s)
+	f := leasetest.NewFaulty(deaf{redisStore(t, userClient(t, srv.Addr()))})
+	m := newManager(t, f)
 	h := holding(t, t.Context(), m, "k")
 	first := h.token()
 	h.release()
-	s.lose.Store(true)
+	sent := make(chan struct{})
+	lose := leasetest.Times(1, leasetest.Fault{Err: io.EOF, Executed: true})
+	f.On(leasetest.OpAcquire, func(ctx context.Context, key string) leasetest.Fault {
+		fault := lose(ctx, key)
+		if fault.Executed {
+			close(sent)
+		}
+		return fault
+	})
 	without := start(m, "k", nothing, actorlock.Fencing(false), retryForever, actorlock.RetryDelay(time.Hour))
-	<-s.lost
+	<-sent
 	next := queueUp(t, t.Context(), m, "k", retryForever, actorlock.RetryDelay(100*time.Millisecond))
-	waiters(t, m, "k", 2)
+	queued(t, m, "k", 2)
 	without.cancel(nil)
 	require.Error(t, without.wait())
 	next.granted()

@@ -123,15 +123,6 @@ func peek(t *testing.T, s lease.Store, key string) lease.State {
 	return state
 }
 
-// queued waits until n calls of m wait for key.
-func queued(t *testing.T, m *actorlock.Manager, key string, n int) {
-	t.Helper()
-	eventually(t, func() bool {
-		info, err := m.Inspect(context.Background(), key)
-		return err == nil && info.Waiters == n
-	}, "%d waiters for %s", n, key)
-}
-
 // recorder notes what is sent to a store.
 type recorder struct {
 	lease.Store

@@ -69,7 +69,7 @@ func TestMutexExcludes(t *testing.T) {
 	require.LessOrEqual(t, x.client.PTTL(t.Context(), "k").Val(), time.Minute)
 
 	w := start(m, "k", nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
-	waiters(t, m, "k", 1)
+	queued(t, m, "k", 1)
 	require.True(t, x.unlock(t), "and it can release it")
 	require.NoError(t, w.wait(), "which is found by polling")
 }
@@ -127,7 +127,7 @@ func TestForeignKeyWithoutExpiry(t *testing.T) {
 	require.Equal(t, actorlock.NoExpiry, info.TTL)
 
 	w := start(m, "k", nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
-	waiters(t, m, "k", 1)
+	queued(t, m, "k", 1)
 	require.True(t, x.unlock(t))
 	require.NoError(t, w.wait(), "it is waited for")
 }

@@ -41,24 +41,26 @@ func TestReleaseThatHangs(t *testing.T) {
 func TestReleaseThatHangsAwaited(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, _ *memstore.Store) {
 		var slow atomic.Bool
+		back := make(chan struct{})
+		defer close(back)
 		m := startManager(t, actorlock.Config{Store: f, System: sending(func(msg any, send func()) {
 			send()
 			if _, ok := msg.(*lockowner.Acquire); ok && slow.Load() {
-				<-time.After(time.Minute)
+				<-back
 			}
 		})})
 		h := holding(t, t.Context(), m, "k")
 		slow.Store(true)
 		next := queueUp(t, t.Context(), m, "k", actorlock.AwaitCallback(), actorlock.RetryAttempts(forever))
-		time.Sleep(time.Second)
+		queued(t, m, "k", 1)
 		h.release()
 		next.granted()
+		pass(time.Millisecond) // a shorter hold would wait for who comes again
 		f.On(leasetest.OpRelease, leasetest.Always(leasetest.Fault{Hang: true}))
 		begin := time.Now()
 		next.release()
 		require.LessOrEqual(t, time.Since(begin), 3*time.Second)
 		f.On(leasetest.OpRelease, nil)
-		time.Sleep(2 * time.Minute) // the sender is back
 	})
 }
 

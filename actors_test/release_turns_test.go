@@ -169,9 +169,9 @@ func TestHandOverPollerGapNotBeforeTheTurnEnds(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, _ *memstore.Store) {
 		m := startManager(t, actorlock.Config{Store: f, PollerGap: time.Second})
 		h := holding(t, t.Context(), m, "k", actorlock.TTL(100*time.Millisecond))
-		time.Sleep(20 * time.Millisecond)
+		pass(20 * time.Millisecond)
 		next := queueUp(t, t.Context(), m, "k", actorlock.TTL(100*time.Millisecond))
-		time.Sleep(time.Millisecond)
+		queued(t, m, "k", 1)
 		h.release()
 		next.granted()
 		next.release()

@@ -39,7 +39,7 @@ func TestWithoutTheRightsForWakeUpsWaitersPoll(t *testing.T) {
 	for range 3 {
 		h := hold(t, a, "k")
 		w := start(b, "k", nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
-		waiters(t, b, "k", 1)
+		queued(t, b, "k", 1)
 		require.NoError(t, h.let(), "a refused PUBLISH fails no release")
 		require.NoError(t, w.wait())
 	}

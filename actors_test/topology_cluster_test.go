@@ -32,8 +32,8 @@ func TestCase_B081(t *testing.T) {
 		require.Len(t, keys, 2, "the lock and its tokens")
 		local := start(a, key, nothing, retryForever)
 		remote := start(b, key, nothing, retryForever, actorlock.RetryDelay(time.Hour))
-		waiters(t, a, key, 1)
-		waiters(t, b, key, 1)
+		queued(t, a, key, 1)
+		queued(t, b, key, 1)
 		goesOn(t, h.ctx)
 		require.NoError(t, h.let(), key)
 		require.NoError(t, local.wait(), key)
@@ -54,7 +54,7 @@ func moveWhileHeld(t *testing.T, cluster *redistest.Cluster, a, b *actorlock.Man
 	to := (from + 1) % len(cluster.Masters)
 	h := hold(t, a, key, movable)
 	w := start(b, key, nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
-	waiters(t, b, key, 1)
+	queued(t, b, key, 1)
 	goesOn(t, h.ctx)
 	m := cluster.Migrate(t, cluster.Slot(t, key), from, to)
 	goesOn(t, h.ctx) // the lock has not moved yet
@@ -70,7 +70,7 @@ func moveWhileHeld(t *testing.T, cluster *redistest.Cluster, a, b *actorlock.Man
 	// A release in the middle of a move: the waiter gets in at its end.
 	h = hold(t, a, key, movable)
 	w = start(b, key, nothing, retryForever, actorlock.RetryDelay(20*time.Millisecond))
-	waiters(t, b, key, 1)
+	queued(t, b, key, 1)
 	m = cluster.Migrate(t, cluster.Slot(t, key), to, from)
 	m.Move(t, key)
 	require.NoError(t, h.let())

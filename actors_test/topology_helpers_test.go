@@ -40,13 +40,13 @@ func survive(t *testing.T, keys [3]string, client func() redis.UniversalClient, 
 		early.CompareAndSwap(false, !free.Load())
 		return nil
 	}, retryForever, often)
-	waiters(t, b, keys[0], 1)
+	queued(t, b, keys[0], 1)
 	told := hold(t, a, keys[1], actorlock.TTL(600*time.Millisecond)) // less than a failover takes
 	afterTold := start(b, keys[1], func(context.Context) error {
 		early.CompareAndSwap(false, told.ctx.Err() == nil)
 		return nil
 	}, retryForever, often)
-	waiters(t, b, keys[1], 1)
+	queued(t, b, keys[1], 1)
 
 	begin := time.Now()
 	fail()

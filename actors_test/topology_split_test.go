@@ -25,7 +25,7 @@ func TestOldPrimaryReturnsAfterASentinelFailover(t *testing.T) {
 	b := newManager(t, redisStore(t, w.Client(t)))
 	kept := hold(t, a, "kept", actorlock.TTL(9*time.Second), actorlock.OnRedisError(actorlock.RetryUntilDeadline))
 	next := start(b, "kept", nothing, retryForever, actorlock.RetryDelay(50*time.Millisecond))
-	waiters(t, b, "kept", 1)
+	queued(t, b, "kept", 1)
 
 	require.NoError(t, w.Primary.Pause())
 	w.Promoted(t)

@@ -28,7 +28,7 @@ func TestTLSWithAClientCertificate(t *testing.T) {
 	a, b := with(certs.Client()), with(certs.Client())
 	h := hold(t, a, "k", actorlock.TTL(900*time.Millisecond))
 	w := start(b, "k", nothing, retryForever, actorlock.RetryDelay(time.Hour))
-	waiters(t, b, "k", 1)
+	queued(t, b, "k", 1)
 	goesOn(t, h.ctx)
 	require.EqualValues(t, 1, srv.Client(t).Exists(t.Context(), "k").Val())
 	require.NoError(t, h.let())

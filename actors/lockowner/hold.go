@@ -34,8 +34,8 @@ func (h *Hold) Lease() lease.Lease {
 // Owner is the actor that Release goes to.
 func (h *Hold) Owner() *actor.PID { return h.tenure.owner }
 
-// Release is the message that releases the hold, to be sent to its Owner once,
-// by the goroutine that has called Bind.
+// Release is the message that releases the hold, to be sent to its Owner once. It
+// comes after Bind, if that is called at all.
 func (h *Hold) Release() *Release {
 	if h.ctx != nil {
 		h.ctx.settle()

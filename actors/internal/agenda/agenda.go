@@ -66,16 +66,12 @@ func (a *Agenda[E]) Set(e E, at time.Time) {
 
 // Remove takes e out and reports whether it was in.
 func (a *Agenda[E]) Remove(e E) bool {
-	i, in := a.find(e)
+	i := e.slot().place - 1
+	in := i >= 0 && i < len(a.lines) && a.lines[i].entry == e
 	if in {
 		heap.Remove(&a.lines, i)
 	}
 	return in
-}
-
-func (a *Agenda[E]) find(e E) (i int, in bool) {
-	i = e.slot().place - 1
-	return i, i >= 0 && i < len(a.lines) && a.lines[i].entry == e
 }
 
 // lines implements heap.Interface.
