@@ -4,22 +4,33 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
 	// leaders is how many round trips of a lane are under way at a time, before
-	// further commands queue up for a common one.
-	leaders = 2
+	// further commands queue up for a common one: one is on its way to the server,
+	// one is executed there, and one is read here.
+	leaders = 3
 	// batchSize bounds what goes out together.
 	batchSize = 256
+	// stall is how long a queue waits for round trips that may hang before one
+	// more sets out, as long as there are fewer than maxLeaders.
+	stall      = 10 * time.Millisecond
+	maxLeaders = 8
 )
 
-// combiner sends the commands of concurrent callers together: whoever finds a
-// leader's place free sends its own at once; whatever queues up meanwhile goes
-// out as one pipeline, sent by the first in the queue when a leader returns. So
-// a lone caller waits for nobody, nobody does more than one round trip for
-// others, and neither timers nor goroutines are needed. The idea is that of
-// flat combining (Hendler, Incze, Shavit, Tzafrir, 2010).
+// combiner sends the commands of concurrent callers together: whatever queues up
+// while round trips are under way goes out as one pipeline, sent by one of the
+// callers. A lone caller waits for nobody, and nobody does more than one round
+// trip for others. The idea is that of flat combining (Hendler, Incze, Shavit,
+// Tzafrir, 2010).
+//
+// A round trip that sets out while others are under way takes its share of all
+// commands: one that left with the first command that comes back would make the
+// next one carry all the others, and then client and server wait for each other
+// in turn. When the others return with too few behind them, it goes with what
+// there is. Time plays a part only when round trips hang.
 //
 // Its mutex is held for moments only: on a machine whose processors are all busy
 // whoever holds it may be stopped, and then everybody waits.
@@ -27,8 +38,14 @@ type combiner struct {
 	mu      sync.Mutex
 	leading int
 	queue   []*job
-	size    int       // of the queue, in commands
-	jobs    sync.Pool // that nobody else knows of any more
+	size    int          // of the queue, in commands
+	trips   int          // that have set out
+	sizes   [leaders]int // of the last of those, in commands
+	jobs    sync.Pool    // that nobody else knows of any more
+
+	watch   *time.Timer // nil before the first queue
+	watched bool        // while it runs, which it does when there is a queue
+	seen    int         // trips, when it began
 }
 
 // job is a caller's commands in the queue.
@@ -43,30 +60,21 @@ type job struct {
 // trip has been made. It reports false when ctx ended while they were queued:
 // they have not been sent and never will be.
 func (k *combiner) do(ctx context.Context, cmds []*command, trip func(context.Context, []*command)) bool {
-	k.mu.Lock()
-	if k.leading < leaders {
-		k.leading++
-		k.mu.Unlock()
-		defer k.next()
-		trip(ctx, cmds)
-		return true
-	}
 	j, _ := k.jobs.Get().(*job)
 	if j == nil {
 		j = &job{turn: make(chan bool, 1)}
 	}
 	j.cmds = cmds
-	k.queue = append(k.queue, j)
-	k.size += len(cmds)
-	k.mu.Unlock()
-	var lead bool
-	select {
-	case lead = <-j.turn:
-	case <-ctx.Done():
-		if k.remove(j) {
-			return false
+	lead := k.enter(j)
+	if !lead {
+		select {
+		case lead = <-j.turn:
+		case <-ctx.Done():
+			if k.remove(j) {
+				return false
+			}
+			lead = <-j.turn
 		}
-		lead = <-j.turn
 	}
 	if lead {
 		k.lead(ctx, j, trip)
@@ -76,62 +84,115 @@ func (k *combiner) do(ctx context.Context, cmds []*command, trip func(context.Co
 	return true
 }
 
+// enter gives j a leader's place, which it reports, or queues it.
+func (k *combiner) enter(j *job) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.leading == 0 || k.leading < leaders && k.size+len(j.cmds) >= k.share() {
+		k.leading++
+		return true
+	}
+	k.queue = append(k.queue, j)
+	k.size += len(j.cmds)
+	if !k.watched {
+		k.look()
+	}
+	return false
+}
+
+// share is what a round trip waits for while others are under way.
+func (k *combiner) share() int {
+	sum := leaders - 1 // rounds up
+	for _, n := range k.sizes {
+		sum += n
+	}
+	return min(sum/leaders, batchSize)
+}
+
 // lead sends j's commands and those of whoever else waits.
 func (k *combiner) lead(ctx context.Context, j *job, trip func(context.Context, []*command)) {
-	k.take(j)
-	n := len(j.cmds)
-	for _, o := range j.others {
-		n += len(o.cmds)
+	defer k.next()
+	n := k.take(j)
+	if len(j.others) == 0 {
+		trip(ctx, j.cmds)
+		return
 	}
 	cmds := append(make([]*command, 0, n), j.cmds...)
 	for _, o := range j.others {
 		cmds = append(cmds, o.cmds...)
 	}
-	defer k.next()
 	defer func() {
 		for i, o := range j.others {
 			j.others[i] = nil
 			o.turn <- false
 		}
+		j.others = j.others[:0]
 	}()
 	// The end of one caller's context is no business of the others.
 	trip(context.WithoutCancel(ctx), cmds)
 }
 
-// take moves the queue, as far as a batch goes, to j's others.
-func (k *combiner) take(j *job) {
+// take moves the queue, as far as a batch goes, to j's others, and returns how
+// many commands that makes with j's own.
+func (k *combiner) take(j *job) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	room := batchSize - len(j.cmds)
-	if k.size <= room {
-		j.others, k.queue, k.size = k.queue, j.others[:0], 0
-		return
-	}
-	n := 0
-	for room -= len(k.queue[n].cmds); room >= 0; room -= len(k.queue[n].cmds) {
+	n, size := 0, len(j.cmds)
+	for n < len(k.queue) && size+len(k.queue[n].cmds) <= batchSize {
+		size += len(k.queue[n].cmds)
 		n++
 	}
-	j.others = append(j.others[:0], k.queue[:n]...)
-	k.drop(n)
+	if n == len(k.queue) {
+		j.others, k.queue, k.size = k.queue, j.others, 0
+	} else {
+		j.others = append(j.others, k.queue[:n]...)
+		k.drop(n)
+	}
+	k.sizes[k.trips%leaders] = size
+	k.trips++
+	return size
 }
 
 // next gives the leader's place to the first in the queue, or up.
 func (k *combiner) next() {
-	if j := k.heir(); j != nil {
-		j.turn <- true
-	}
-}
-
-func (k *combiner) heir() *job {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.queue) == 0 {
+	if k.size == 0 || k.leading > 1 && k.size < k.share() || k.leading > leaders {
 		k.leading--
-		return nil
+		return
 	}
+	k.call()
+}
+
+// call tells the first in the queue that it has a leader's place.
+func (k *combiner) call() {
 	j := k.queue[0]
 	k.drop(1)
-	return j
+	j.turn <- true
+}
+
+// look begins to watch a queue.
+func (k *combiner) look() {
+	k.watched, k.seen = true, k.trips
+	if k.watch == nil {
+		k.watch = time.AfterFunc(stall, k.stalled)
+		return
+	}
+	k.watch.Reset(stall)
+}
+
+// stalled is the watch's: a queue that nobody has taken from gets a leader.
+func (k *combiner) stalled() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.watched = false
+	if len(k.queue) > 0 && k.trips == k.seen && k.leading < maxLeaders {
+		k.leading++
+		k.call()
+	}
+	if len(k.queue) > 0 {
+		k.look()
+	}
 }
 
 // drop takes the first n out of the queue.
