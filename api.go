@@ -67,7 +67,7 @@ func New(cfg Config) (*Manager, error) {
 }
 
 // maxWarm is how many goroutines are kept for the next callback, for a moment.
-const maxWarm = 64
+const maxWarm = 1024
 
 func nodeID() string {
 	host, err := os.Hostname()
