@@ -12,13 +12,24 @@ const maxHolder = 256
 
 // NewValue makes the value of one acquisition, "<node>/<random hex>" with 128
 // bits from crypto/rand. All attempts of one acquisition carry the same value.
-func NewValue(node string) string { return node + "/" + NewID() }
+func NewValue(node string) string {
+	id := newID()
+	var room [128]byte
+	value := append(append(room[:0], node...), '/')
+	return string(append(value, id[:]...))
+}
 
 // NewID returns 128 random bits in hex.
 func NewID() string {
+	id := newID()
+	return string(id[:])
+}
+
+func newID() (id [32]byte) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process first
-	return hex.EncodeToString(b[:])
+	hex.Encode(id[:], b[:])
+	return id
 }
 
 // Holder is the node id in a lock value: what precedes the last "/", cut to

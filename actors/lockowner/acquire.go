@@ -162,7 +162,7 @@ func (o *owner) refuseHold(m *tried, reason error) {
 
 // abandon gives up the acquisition, and releases what it may have got.
 func (o *owner) abandon() {
-	o.send(&released{release: lease.Release{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin}})
+	o.send(&released{batch: [1]lease.Release{{Key: o.storeKey, Value: o.value, Origin: o.cfg.Origin}}})
 }
 
 // discard deletes a lease that nobody holds. Its outcome changes nothing: what

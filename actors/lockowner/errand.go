@@ -90,22 +90,20 @@ func (t *tried) Failed(err error) {
 // released: a release -> lock owner.
 type released struct {
 	errand
-	release lease.Release
-	batch   [1]lease.Release // as it is sent first
-	err     error
+	batch [1]lease.Release
+	err   error
 }
 
 // Do implements tree.Task.
 func (r *released) Do() {
 	begin := time.Now()
-	r.batch[0] = r.release
 	r.once(r.batch[:])
-	if r.err != nil && !lease.IsLoss(r.err) && r.release.Certain && time.Since(begin) < patience {
+	if r.err != nil && !lease.IsLoss(r.err) && r.batch[0].Certain && time.Since(begin) < patience {
 		// The reply is missing. Again, so that the key does not stand until
 		// its TTL; but "gone" can now be our own doing.
-		r.release.Certain = false
-		// A batch of its own: the first one may still be read.
-		if r.once([]lease.Release{r.release}); lease.IsLoss(r.err) {
+		again := r.batch // another one: the first may still be read
+		again[0].Certain = false
+		if r.once(again[:]); lease.IsLoss(r.err) {
 			r.err = nil
 		}
 	}

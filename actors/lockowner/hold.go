@@ -101,7 +101,13 @@ func (h *Hold) end(cause error) {
 	if h.ctx != nil {
 		h.ctx.end(cause)
 	}
-	h.ended.Store(&cause) // last: who sees it sees a cancelled context
+	// Last: who sees it sees a cancelled context.
+	if cause == lease.ErrReleased {
+		h.ended.Store(&lease.ErrReleased)
+		return
+	}
+	loss := cause // so that a release allocates nothing
+	h.ended.Store(&loss)
 }
 
 // Bind makes the context of the hold: parent's values and end, cancelled when

@@ -12,8 +12,8 @@ func (o *owner) release() {
 	o.untrack()
 	t.term.End()
 	o.tenure = nil
-	r := &released{release: lease.Release{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}}
-	r.release.Used, r.release.Reserved = t.tokens.unused()
+	r := &released{batch: [1]lease.Release{{Key: o.storeKey, Value: t.value, Origin: o.cfg.Origin, Certain: true}}}
+	r.batch[0].Used, r.batch[0].Reserved = t.tokens.unused()
 	o.send(r)
 }
 

@@ -20,23 +20,24 @@ func (s *Store) Acquire(ctx context.Context, a lease.Acquisition) (lease.Attempt
 	if a.Value == "" { // which a foreign key may hold: it would be taken for ours
 		return lease.Attempt{}, &lease.ConfigError{Field: "value", Reason: "is empty"}
 	}
-	args := &acquireArgs{lock: a.Key, fence: fenceKey(a.Key), value: a.Value, ttl: a.TTL.Milliseconds()}
+	c := &acquire{lock: a.Key, fence: fenceKey(a.Key), value: a.Value, ttl: a.TTL.Milliseconds()}
 	if a.Fence {
-		args.expiry = (a.TTL + fenceMargin).Milliseconds()
+		c.expiry = (a.TTL + fenceMargin).Milliseconds()
 	}
-	c := call(ctx, acquireScript, &args.lock, &args.fence, &args.value, &args.ttl, &args.expiry)
-	if err := s.sendAcquire(ctx, a, c); err != nil {
+	c.call(ctx, acquireScript, &c.lock, &c.fence, &c.value, &c.ttl, &c.expiry)
+	if err := s.sendAcquire(ctx, a, &c.command); err != nil {
 		return lease.Attempt{}, err
 	}
-	found, err := attempt(c)
+	found, err := attempt(&c.command)
 	if err == nil && !found.Acquired && a.Mark > 0 {
 		s.leaveMark(ctx, a)
 	}
 	return found, err
 }
 
-// acquireArgs are the arguments of an acquire, in one piece.
-type acquireArgs struct {
+// acquire is the command of an acquire, with its arguments.
+type acquire struct {
+	command
 	lock, fence, value string
 	ttl, expiry        int64
 }

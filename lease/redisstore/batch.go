@@ -44,9 +44,11 @@ func (s *Store) Extend(ctx context.Context, batch []lease.Extension, report func
 // for each. What is left of a block of tokens is given back right before. A
 // certain release is not sent again unless it was certainly not executed.
 func (s *Store) Release(ctx context.Context, batch []lease.Release, report func(int, error)) {
-	if len(batch) > 1 {
-		report = oneAtATime(report)
+	if len(batch) == 1 && batch[0].Reserved == 0 {
+		report(0, s.releaseOne(ctx, &batch[0]))
+		return
 	}
+	report = oneAtATime(report)
 	cmds := make([]*command, 0, len(batch))
 	for i := range batch {
 		r := &batch[i]
@@ -60,12 +62,32 @@ func (s *Store) Release(ctx context.Context, batch []lease.Release, report func(
 			c.once = r.Certain
 			cmds = append(cmds, c)
 		}
-		channel := channelOf(r.Key)
-		c := call(ctx, releaseScript, &r.Key, nil, &r.Value, &channel, &r.Origin)
-		c.once, c.item = r.Certain, i
+		c := newRelease(ctx, r)
+		c.item = i
 		cmds = append(cmds, c)
 	}
 	s.main.batch(ctx, "release", cmds, func(c *command, err error) { report(c.item, s.releaseVerdict(c, err)) })
+}
+
+// releaseOne releases one lease with one command, without more ado: most are.
+func (s *Store) releaseOne(ctx context.Context, r *lease.Release) error {
+	if err := check(r.Key, lease.MaxTTL); err != nil {
+		return err
+	}
+	c := newRelease(ctx, r)
+	return s.releaseVerdict(c, s.main.send(ctx, "release", c.alone[:]))
+}
+
+// newRelease makes the command of a release, in one piece with its arguments. r
+// outlives it.
+func newRelease(ctx context.Context, r *lease.Release) *command {
+	c := &struct {
+		command
+		channel string
+	}{channel: channelOf(r.Key)}
+	c.call(ctx, releaseScript, &r.Key, nil, &r.Value, &c.channel, &r.Origin)
+	c.once = r.Certain
+	return &c.command
 }
 
 // releaseVerdict is the verdict of a release, whose sending ended with err.

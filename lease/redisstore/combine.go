@@ -9,9 +9,9 @@ import (
 
 const (
 	// leaders is how many round trips of a lane are under way at a time, before
-	// further commands queue up for a common one: one is on its way to the server,
-	// one is executed there, and one is read here.
-	leaders = 3
+	// further commands queue up for a common one: so many that the server has the
+	// next one when it is through with one, and so few that each carries much.
+	leaders = 5
 	// batchSize bounds what goes out together.
 	batchSize = 256
 	// stall is how long a queue waits for round trips that may hang before one

@@ -26,9 +26,9 @@ func plug(k *combiner) (pull func()) {
 	return func() { hold <- struct{}{}; synctest.Wait() }
 }
 
-// unplug frees them all.
-func unplug(pull func()) {
-	for range leaders {
+// unplug frees n of them.
+func unplug(pull func(), n int) {
+	for range n {
 		pull()
 	}
 }
@@ -58,7 +58,7 @@ func TestCombinerGathers(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Len(t, k.queue, 100)
-		unplug(pull)
+		unplug(pull, leaders)
 		wg.Wait()
 		require.EqualValues(t, 100, sent.Load())
 		require.LessOrEqual(t, trips.Load(), int32(leaders))
@@ -80,7 +80,7 @@ func TestCombinerCancelledInQueue(t *testing.T) {
 		require.Len(t, k.queue, 1)
 		cancel()
 		require.False(t, <-gone)
-		unplug(pull)
+		unplug(pull, leaders)
 		idle(t, &k)
 	})
 }
@@ -109,8 +109,7 @@ func TestCombinerLeaderCancelled(t *testing.T) {
 		<-started
 		require.True(t, <-led)
 		require.True(t, <-other)
-		pull()
-		pull()
+		unplug(pull, leaders-1)
 		idle(t, &k)
 	})
 }
@@ -175,7 +174,7 @@ func TestCombinerStalled(t *testing.T) {
 			require.True(t, k.do(t.Context(), one(), func(context.Context, []*command) { time.Sleep(roundTrip) }))
 		}
 		require.Less(t, time.Since(begin), 10*(2*stall+roundTrip))
-		unplug(pull)
+		unplug(pull, leaders)
 		idle(t, &k)
 	})
 }
@@ -193,8 +192,7 @@ func TestCombinerStalledLater(t *testing.T) {
 		require.True(t, k.do(t.Context(), one(), func(context.Context, []*command) {}))
 		require.LessOrEqual(t, time.Since(begin), 2*stall)
 		close(hold)
-		pull()
-		pull()
+		unplug(pull, leaders-1)
 		idle(t, &k)
 	})
 }
@@ -253,7 +251,7 @@ func TestCombinerStalledForGood(t *testing.T) {
 		}
 		require.EqualValues(t, maxLeaders-leaders, hanging.Load())
 		close(hold)
-		unplug(pull)
+		unplug(pull, leaders)
 		wg.Wait()
 		idle(t, &k)
 	})

@@ -9,9 +9,9 @@ import (
 	"github.com/actorlock/actorlock/lease"
 )
 
-// command is one command to the server, and what became of it.
+// command is one command to the server, and what became of it, in one piece.
 type command struct {
-	*redis.Cmd
+	redis.Cmd
 
 	script *script // nil for a plain command
 	once   bool    // must not be executed twice
@@ -19,6 +19,7 @@ type command struct {
 	item   int     // of a batch, whose verdict it bears; -1 for none
 	doubt  bool    // an earlier send may have been executed
 	alone  [1]*command
+	room   [9]any // for its arguments
 }
 
 // NoRetry keeps the client from sending the command again by itself. It
@@ -28,38 +29,39 @@ func (c *command) NoRetry() bool { return true }
 // call makes the command that runs a script on one or two keys. Arguments that
 // are pointers, to what outlives the command, save an allocation each.
 func call(ctx context.Context, s *script, key, key2 *string, args ...any) *command {
-	all := make([]any, 0, 5+len(args))
-	all = append(all, "evalsha", s.arg, 1, key)
+	c := new(command)
+	c.call(ctx, s, key, key2, args...)
+	return c
+}
+
+// call makes c the command that call makes.
+func (c *command) call(ctx context.Context, s *script, key, key2 *string, args ...any) {
+	all := append(c.room[:0], "evalsha", s.arg, 1, key)
 	if key2 != nil {
 		all[2] = 2
 		all = append(all, key2)
 	}
-	c := &command{Cmd: scriptCmd(ctx, append(all, args...)), script: s, key: *key, item: -1}
-	c.alone[0] = c
-	return c
-}
-
-// scriptCmd wraps the arguments of EVALSHA or EVAL. Both positions are what a
-// cluster client would otherwise ask the server for, with COMMAND.
-func scriptCmd(ctx context.Context, args []any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, args...)
-	cmd.SetFirstKeyPos(3)
-	cmd.SetStepCount(1)
-	return cmd
+	c.script, c.key, c.item, c.alone[0] = s, *key, -1, c
+	c.set(ctx, append(all, args...))
 }
 
 // get makes a plain GET.
 func get(ctx context.Context, key string) *command {
-	c := &command{Cmd: getCmd(ctx, key), key: key, item: -1}
+	c := &command{key: key, item: -1}
 	c.alone[0] = c
+	c.set(ctx, append(c.room[:0], "get", key))
 	return c
 }
 
-func getCmd(ctx context.Context, key string) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, "get", key)
-	cmd.SetFirstKeyPos(1)
-	cmd.SetStepCount(1)
-	return cmd
+// set makes c ready to be sent. The positions of keys are what a cluster client
+// would otherwise ask the server for, with COMMAND.
+func (c *command) set(ctx context.Context, args []any) {
+	c.Cmd = *redis.NewCmd(ctx, args...)
+	c.SetFirstKeyPos(1)
+	if c.script != nil {
+		c.SetFirstKeyPos(3)
+	}
+	c.SetStepCount(1)
 }
 
 // What a command needs after it was sent.
@@ -92,13 +94,9 @@ func (c *command) next() step {
 
 // renew makes the command ready to be sent once more.
 func (c *command) renew(ctx context.Context) {
-	if c.script == nil {
-		c.Cmd = getCmd(ctx, c.key)
-		return
-	}
 	args := slices.Clone(c.Args())
-	if redis.HasErrorPrefix(c.Err(), "NOSCRIPT") {
+	if c.script != nil && redis.HasErrorPrefix(c.Err(), "NOSCRIPT") {
 		args[0], args[1] = "eval", c.script.source
 	}
-	c.Cmd = scriptCmd(ctx, args)
+	c.set(ctx, args)
 }

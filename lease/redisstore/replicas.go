@@ -40,7 +40,7 @@ func (s *Store) sendAcquire(ctx context.Context, a lease.Acquisition, c *command
 	if s.replicas == 0 {
 		return s.main.send(ctx, "acquire", c.alone[:])
 	}
-	acquire := func(ctx context.Context) {
+	acquireAndCount := func(ctx context.Context) {
 		s.main.execute(ctx, c.alone[:])
 		if found, err := attempt(c); err != nil || !found.Acquired {
 			return
@@ -50,10 +50,10 @@ func (s *Store) sendAcquire(ctx context.Context, a lease.Acquisition, c *command
 		}
 	}
 	if lease.IsPatient(ctx) && ctx.Err() == nil && s.main.broken == nil {
-		acquire(patient{ctx})
+		acquireAndCount(patient{ctx})
 		return nil
 	}
-	return s.main.await(ctx, "acquire", acquire)
+	return s.main.await(ctx, "acquire", acquireAndCount)
 }
 
 // undo deletes the key of an acquire that does not count. When it cannot tell
@@ -118,7 +118,7 @@ func waiting(ctx context.Context, replicas int, server *redis.Client, ttl time.D
 	if own := server.Options().ReadTimeout; own > 0 {
 		limit = min(limit, own/2)
 	}
-	return &command{Cmd: redis.NewCmd(ctx, "wait", replicas, max(limit.Milliseconds(), 1))}
+	return &command{Cmd: *redis.NewCmd(ctx, "wait", replicas, max(limit.Milliseconds(), 1))}
 }
 
 // counted reads the results of an extension and the WAIT after it.

@@ -40,10 +40,10 @@ if ARGV[3] ~= '0' then
     if last and last >= token then
       token = last + 1
     end
-    local text = string.format('%.0f', token)
+    -- As an argument it has all its digits, up to 2^53.
     if last then
-      redis.call('SET', KEYS[2], text, 'PX', ARGV[3])
-    elseif stored or not redis.call('SET', KEYS[2], text, 'NX', 'PX', ARGV[3]) then
+      redis.call('SET', KEYS[2], token, 'PX', ARGV[3])
+    elseif stored or not redis.call('SET', KEYS[2], token, 'NX', 'PX', ARGV[3]) then
       token = -token
     end
   end
