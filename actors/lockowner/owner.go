@@ -74,6 +74,7 @@ type activity struct {
 	watch
 	trackAt time.Time // when the renewer gets to know of the lease, zero when it does
 	turn    time.Time // when this turn of hand-overs began; zero after a long hold
+	shared  bool      // others waited at the end of the last turn
 	since   time.Time // when the hold began; zero after a long hold
 	leaving *waiter   // has settled, and waits for what the store says
 	arrange *checked  // for the hand-over that is under way

@@ -10,6 +10,9 @@ import (
 const (
 	// turnLength bounds consecutive hand-overs while other nodes wait.
 	turnLength = 50 * time.Millisecond
+	// sharedTurn is the bound when others waited at the end of the last turn too:
+	// who comes next is luck, and many turns make it even.
+	sharedTurn = 20 * time.Millisecond
 	// standBack is how long a node then leaves the key to the others.
 	standBack = 5 * time.Millisecond
 	// yields is how often others get to run, at most, before a lease that was
@@ -55,7 +58,7 @@ func (o *owner) onward(now time.Time) {
 		return
 	}
 	var e need
-	if !fresh && now.Sub(o.turn) >= turnLength {
+	if !fresh && now.Sub(o.turn) >= o.turnLimit() {
 		e.check = true
 		o.run(e)
 		return
@@ -103,6 +106,14 @@ func (o *owner) mayPass(w *waiter, now time.Time) bool {
 		return false
 	}
 	return true
+}
+
+// turnLimit is how long this turn of hand-overs lasts before others are let in.
+func (o *owner) turnLimit() time.Duration {
+	if o.shared {
+		return sharedTurn
+	}
+	return turnLength
 }
 
 // adopt makes the tenure that of its next holder.
@@ -154,6 +165,7 @@ func (o *owner) checked(m *checked, now time.Time) {
 		o.drop()
 		return
 	case m.need.check && m.contended:
+		o.shared = true
 		o.notBefore = now.Add(standBack)
 		o.release()
 		return
@@ -161,7 +173,7 @@ func (o *owner) checked(m *checked, now time.Time) {
 		o.release()
 		return
 	case m.need.check:
-		o.turn = now
+		o.turn, o.shared = now, false
 	case m.need.ttl > 0 && !t.term.Confirm(m.sent, now, m.need.ttl):
 		o.release()
 		return

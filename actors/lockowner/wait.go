@@ -18,7 +18,7 @@ func (o *owner) enqueue(m *Acquire, now time.Time) {
 	// First of all: by this key the registry knows the owner, also when the call
 	// comes to nothing.
 	if o.state == idle && o.key != m.Key {
-		o.key, o.storeKey = m.Key, o.cfg.Prefix+m.Key
+		o.key, o.storeKey, o.shared = m.Key, o.cfg.Prefix+m.Key, false
 	}
 	switch {
 	case o.closing:
