@@ -200,6 +200,9 @@ func (c *call) answered(ans any) (bool, error) {
 		}
 		return false, c.acquire.Unused(ans.reason)
 	case *lockowner.Released:
+		if ans.Passed {
+			runtime.Gosched() // others who have been served ask again before this one does: shares stay even
+		}
 		return true, c.finish(nil)
 	case *lockowner.Lost:
 		return c.lost(ans.Hold, ans.Err)

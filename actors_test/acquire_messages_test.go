@@ -69,6 +69,41 @@ func TestMessagesAreAnsweredInOrder(t *testing.T) {
 	})
 }
 
+// Whoever releases learns whether a short hold was handed on: callers of a hot
+// key then let others ask first, which keeps shares even.
+//
+// contract 4.4
+func TestReleasedSaysWhetherTheLeaseWasPassed(t *testing.T) {
+	for _, c := range []struct {
+		hold   time.Duration
+		waits  bool
+		passed bool
+	}{
+		{0, true, true},
+		{time.Second, true, false}, // nobody is so fast to come again
+		{0, false, false},
+	} {
+		bubble(t, func(t *testing.T) {
+			m := newManager(t, memstore.New())
+			first := ask(m, "k", lockowner.Forever)
+			h := granted(t, first)
+			var next *lockowner.Acquire
+			if c.waits {
+				next = ask(m, "k", lockowner.Forever)
+				require.Nil(t, answer(next))
+			}
+			time.Sleep(c.hold)
+			release(m, h)
+			ans := answer(first)
+			require.IsType(t, &lockowner.Released{}, ans)
+			require.Equal(t, c.passed, ans.(*lockowner.Released).Passed, "%+v", c)
+			if c.waits {
+				release(m, granted(t, next))
+			}
+		})
+	}
+}
+
 // contract 2.5
 // contract 2.7
 func TestCancelMessages(t *testing.T) {

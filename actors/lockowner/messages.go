@@ -159,7 +159,8 @@ type Refused struct {
 // Released: lock owner -> holder. The hold has ended.
 type Released struct {
 	tree.Quiet
-	Hold *Hold
+	Hold   *Hold
+	Passed bool // the lease went to the next caller at once, after a short hold
 }
 
 // Lost: lock owner -> holder. The hold has ended without being released.

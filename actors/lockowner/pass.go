@@ -80,6 +80,9 @@ func (o *owner) onward(now time.Time) {
 	}
 	if e == (need{}) {
 		o.adopt(w)
+		if last := o.leaving; last != nil {
+			last.released.Passed = now.Sub(o.since) < yielding
+		}
 		o.reply()
 		o.grant(now)
 		return
