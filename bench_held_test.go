@@ -19,7 +19,7 @@ import (
 // hold has m hold n keys, until release is called.
 func hold(b *testing.B, m *actorlock.Manager, n int, opts ...actorlock.Option) (release func()) {
 	b.Helper()
-	ctx := context.Background()
+	ctx := b.Context() // which can end
 	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = fmt.Sprint("key:", i)
@@ -31,9 +31,12 @@ func hold(b *testing.B, m *actorlock.Manager, n int, opts ...actorlock.Option) (
 	for _, key := range keys {
 		go func() {
 			defer left.Done()
-			_ = m.WithLock(ctx, key, func(context.Context) error {
+			_ = m.WithLock(ctx, key, func(ctx context.Context) error {
 				entered.Done()
-				<-stop
+				select {
+				case <-stop:
+				case <-ctx.Done():
+				}
 				return nil
 			}, opts...)
 		}()

@@ -23,7 +23,8 @@ type call struct {
 	state    atomic.Int32
 	acquire  lockowner.Acquire
 	hold     *lockowner.Hold
-	out      outcome // of the callback, once it has settled
+	bound    context.Context // the callback's
+	out      outcome         // of the callback, once it has settled
 }
 
 // The states of a call. The caller and its callback's
@@ -46,51 +47,68 @@ type outcome struct {
 // any more, for the reason given, nil when that is the caller's context.
 type late struct{ reason error }
 
+// prepare makes the call's question, if it may be asked. It is apart from its
+// caller to keep the stack of those who wait small.
+//
+//go:noinline
+func (c *call) prepare(opts []Option) error {
+	a := &c.acquire
+	set, err := c.m.settings(opts)
+	if err != nil {
+		return err
+	}
+	if err := c.m.admit(c.ctx, a.Key, a.Lineage); err != nil {
+		return err
+	}
+	c.inPlace = set.await
+	a.Ask, a.Reply, a.Grantee = set.Ask, make(chan any, 2), c
+	return nil
+}
+
 // Run implements warm.Runner: it asks for the lock, and goes on to the callback
 // when it gets that at once.
 func (c *call) Run() {
 	c.acquire.Lend()
 	c.m.node.Send(&c.acquire)
-	h := c.acquire.Serve()
-	switch {
-	case h == nil:
-	case c.inPlace:
-		c.acquire.Reply <- h
-	default:
+	if h := c.acquire.Serve(); h != nil {
 		c.hold = h
-		if !c.apart() {
-			c.body()
-		}
+		c.proceed()
 	}
-}
-
-// apart starts body in a new goroutine when many callbacks are running: those
-// may last, and shall not do so on stacks that commands have grown.
-func (c *call) apart() bool {
-	if !c.m.gate.crowded() {
-		return false
-	}
-	go c.body()
-	return true
 }
 
 // Granted implements lockowner.Grantee.
 func (c *call) Granted(h *lockowner.Hold) {
-	if c.inPlace {
+	c.hold = h
+	if c.inPlace && !c.m.gate.crowded() {
 		c.acquire.Reply <- h
 		return
 	}
-	c.hold = h
-	if !c.apart() {
-		c.m.pool.Go((*granted)(c))
-	}
+	c.m.pool.Go((*granted)(c))
 }
 
 // granted is a call that waits for nothing but a goroutine.
 type granted call
 
 // Run implements warm.Runner.
-func (c *granted) Run() { (*call)(c).body() }
+func (c *granted) Run() { (*call)(c).proceed() }
+
+// proceed has the callback run. When many are running, this one may last too: its
+// context is made here, and it does not stay, on a stack that commands have grown.
+func (c *call) proceed() {
+	crowded := c.m.gate.crowded()
+	if crowded {
+		c.bound = c.hold.Bind(c.ctx)
+		c.bound.Done()
+	}
+	switch {
+	case c.inPlace:
+		c.acquire.Reply <- c.hold
+	case crowded:
+		go c.body()
+	default:
+		c.body()
+	}
+}
 
 // body runs the callback, and releases.
 func (c *call) body() {
@@ -105,7 +123,10 @@ func (c *call) body() {
 	}
 	c.out.goexit = true
 	defer c.returned()
-	c.out.err = c.callback(c.hold.Bind(c.ctx))
+	if c.bound == nil {
+		c.bound = c.hold.Bind(c.ctx)
+	}
+	c.out.err = c.callback(c.bound)
 	c.out.goexit = false
 }
 
@@ -162,18 +183,27 @@ func (c *call) settle() {
 	c.m.node.Discard(c.hold)
 }
 
-// listen waits for the last answer, nil when the tree stops without one.
+// await waits for the last answer, nil when the tree stops without one. It runs
+// the callback when that is to be done in place.
+func (c *call) await() any {
+	ans := c.listen()
+	if _, ok := ans.(*lockowner.Hold); ok {
+		c.body()
+		ans = c.listen()
+	}
+	return ans
+}
+
+// listen waits for an answer, nil when the tree stops without one. It is apart
+// from await to keep the stack small that a callback in place begins with.
+//
+//go:noinline
 func (c *call) listen() any {
 	ended := c.ctx.Done()
 	for {
 		select {
 		case ans := <-c.acquire.Reply:
-			h, ok := ans.(*lockowner.Hold)
-			if !ok {
-				return ans
-			}
-			c.hold = h
-			c.body()
+			return ans
 		case <-ended:
 			ended = nil
 			if c.state.Load() == pending {

@@ -69,30 +69,13 @@ func (m *Manager) withLock(ctx context.Context, key string, callback func(contex
 	} else if h != nil {
 		return m.nested(ctx, h, callback)
 	}
-	c, err := m.newCall(ctx, line, key, callback, opts)
-	if err != nil {
+	c := &call{m: m, ctx: ctx, callback: callback}
+	c.acquire.Key, c.acquire.Lineage = key, line
+	if err := c.prepare(opts); err != nil {
 		return false, err
 	}
 	m.pool.Go(c)
-	return c.answered(c.listen())
-}
-
-// newCall is apart from withLock to keep the stack of a caller who waits small.
-//
-//go:noinline
-func (m *Manager) newCall(ctx context.Context, line *lockowner.Lineage, key string, callback func(context.Context) error, opts []Option) (*call, error) {
-	set, err := m.settings(opts)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.admit(ctx, key, line); err != nil {
-		return nil, err
-	}
-	c := new(call)
-	c.m, c.ctx, c.callback, c.inPlace = m, ctx, callback, set.await
-	a := &c.acquire
-	a.Key, a.Ask, a.Lineage, a.Reply, a.Grantee = key, set.Ask, line, make(chan any, 2), c
-	return c, nil
+	return c.answered(c.await())
 }
 
 // inside is the live hold of key in a lineage, nil when it has none, with the

@@ -78,6 +78,52 @@ func TestHoldLeaseOfNestedCalls(t *testing.T) {
 
 var errMine = errors.New("my own reason")
 
+// The contexts of many callbacks at once are made ahead, and are like those of few.
+//
+// contract 3.3, 5.1
+func TestHoldContextsOfACrowd(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *leasetest.Faulty, mem *memstore.Store) {
+		type tag struct{}
+		m := newManager(t, f)
+		const n = 200
+		var all []*running
+		for i := range n {
+			opts := []actorlock.Option{actorlock.TTL(3 * time.Second)}
+			if i%2 == 1 {
+				opts = append(opts, actorlock.AwaitCallback())
+			}
+			all = append(all, holding(t, context.WithValue(t.Context(), tag{}, i), m, fmt.Sprint(i), opts...))
+		}
+		for i, h := range all {
+			require.NoError(t, h.ctx.Err())
+			require.Equal(t, i, h.ctx.Value(tag{}))
+			l, ok := actorlock.LeaseFrom(h.ctx)
+			require.True(t, ok)
+			require.Equal(t, fmt.Sprint(i), l.Key)
+		}
+		for i, h := range all {
+			switch i % 3 {
+			case 0: // released
+				h.release()
+				<-h.ctx.Done()
+				require.ErrorIs(t, context.Cause(h.ctx), lease.ErrReleased)
+			case 1: // its caller's context ends
+				h.cancel(errMine)
+				<-h.ctx.Done()
+				require.Equal(t, errMine, context.Cause(h.ctx))
+				h.release()
+			case 2: // lost
+				mem.Delete(fmt.Sprint(i))
+				<-h.ctx.Done()
+				require.ErrorIs(t, context.Cause(h.ctx), lease.ErrLeaseGone)
+				h.settle(0, nil)
+				<-h.done
+				require.ErrorIs(t, h.err, lease.ErrLeaseGone)
+			}
+		}
+	})
+}
+
 // contract 3.3: what ends the callback's context, each with its own cause.
 func TestHoldContextCauses(t *testing.T) {
 	lost := func(t *testing.T, cause, reason error) {

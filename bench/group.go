@@ -55,31 +55,53 @@ func hold(ctx context.Context, l lockers.Locker, n int) *group {
 }
 
 func (g *group) start(ctx context.Context, l lockers.Locker, key string) {
-	g.ended.Go(func() {
-		// By the section, or in its place; ours may be left running when its lock
-		// is lost, so that both could come here.
-		var acquired sync.Once
-		next := func() { <-g.acquire }
-		err := l.Do(ctx, key, func(ctx context.Context) error {
-			acquired.Do(next)
-			g.held.Add(1)
-			defer g.held.Add(-1)
-			select {
-			case <-g.leave:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		})
-		acquired.Do(next)
-		if err != nil {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			if g.first == nil {
-				g.first = err
-			}
-		}
-	})
+	g.ended.Add(1)
+	m := &member{group: g, ctx: ctx, locker: l, key: key}
+	go m.run()
+}
+
+// member is one goroutine that holds a lock. It needs little stack of its own,
+// which counts as memory of a held key.
+type member struct {
+	group    *group
+	ctx      context.Context
+	locker   lockers.Locker
+	key      string
+	acquired sync.Once
+}
+
+func (m *member) run() {
+	defer m.group.ended.Done()
+	err := m.locker.Do(m.ctx, m.key, m.section)
+	m.acquired.Do(m.next)
+	if err != nil {
+		m.group.fail(err)
+	}
+}
+
+// next lets another member acquire. It is for the section, or comes in its place;
+// ours may be left running when its lock is lost, so that both could do it.
+func (m *member) next() { <-m.group.acquire }
+
+func (m *member) section(ctx context.Context) error {
+	m.acquired.Do(m.next)
+	m.group.held.Add(1)
+	defer m.group.held.Add(-1)
+	select {
+	case <-m.group.leave:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// fail keeps the first error.
+func (g *group) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.first == nil {
+		g.first = err
+	}
 }
 
 // release ends the sections, a few at a time, and waits for all to be over.
