@@ -23,12 +23,12 @@ type call struct {
 	state    atomic.Int32
 	acquire  lockowner.Acquire
 	hold     *lockowner.Hold
-	bound    context.Context // the callback's
+	bound    context.Context // the callback's; set ahead in a crowd
 	out      outcome         // of the callback, once it has settled
 }
 
-// The states of a call. The caller and its callback's
-// goroutine move it with compare-and-swap.
+// The states of a call. The caller and its callback's goroutine move it with
+// compare-and-swap.
 const (
 	pending   = iota
 	running   // the callback
@@ -76,7 +76,8 @@ func (c *call) Run() {
 	}
 }
 
-// Granted implements lockowner.Grantee.
+// Granted implements lockowner.Grantee. It may be the owner that calls, who must not run
+// the caller's own code: proceed may, so it goes elsewhere.
 func (c *call) Granted(h *lockowner.Hold) {
 	c.hold = h
 	if c.inPlace && !c.m.gate.crowded() {
@@ -92,8 +93,9 @@ type granted call
 // Run implements warm.Runner.
 func (c *granted) Run() { (*call)(c).proceed() }
 
-// proceed has the callback run. When many are running, this one may last too: its
-// context is made here, and it does not stay, on a stack that commands have grown.
+// proceed has the callback run. When many are running, this one may last too: it
+// shall not do so on a stack that has grown. So its context is made here, on a stack
+// that commands have grown already, and the callback runs on another.
 func (c *call) proceed() {
 	crowded := c.m.gate.crowded()
 	if crowded {

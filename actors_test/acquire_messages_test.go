@@ -92,7 +92,7 @@ func TestReleasedSaysWhetherTheLeaseWasPassed(t *testing.T) {
 				next = ask(m, "k", lockowner.Forever)
 				require.Nil(t, answer(next))
 			}
-			time.Sleep(c.hold)
+			time.Sleep(c.hold) // how long it is held, in virtual time
 			release(m, h)
 			ans := answer(first)
 			require.IsType(t, &lockowner.Released{}, ans)

@@ -57,7 +57,7 @@ func hold(ctx context.Context, l lockers.Locker, n int) *group {
 func (g *group) start(ctx context.Context, l lockers.Locker, key string) {
 	g.ended.Add(1)
 	m := &member{group: g, ctx: ctx, locker: l, key: key}
-	go m.run()
+	go m.run() // not ended.Go, whose frame would be below the member's
 }
 
 // member is one goroutine that holds a lock. It needs little stack of its own,
